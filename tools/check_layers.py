@@ -25,6 +25,7 @@ ROOMS = (
     "data",
     "trainer",
     "comm",
+    "comm/ops",
     "comm/net",
     "parallel",
     "ps",

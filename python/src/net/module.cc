@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <set>
 
 #include "argosy/base/mutex.h"
+#include "argosy/comm/hybrid.h"
 #include "argosy/comm/mesh.h"
 #include "argosy/comm/net/store_client.h"
 #include "argosy/comm/net/store_server.h"
@@ -89,23 +92,40 @@ std::string bytes_or_text(PyObject* o) {
   return {data, static_cast<size_t>(size)};
 }
 
+// The memory that ranks of this one's host share; null if it is alone there.
+std::shared_ptr<comm::Engine> connect_host(const comm::net::TcpOptions& o,
+                                           const std::vector<std::string>& hosts) {
+  comm::ShmOptions shm;
+  shm.size = 0;
+  for (int r = 0; r < o.size; ++r) {
+    if (hosts[static_cast<size_t>(r)] != o.host) continue;
+    if (r == o.rank) shm.rank = shm.size;
+    ++shm.size;
+  }
+  if (shm.size < 2) return nullptr;
+  // Names are short; ranks of other hosts may be in this network namespace (ARGOSY_COMM_HOST).
+  const size_t job = std::hash<std::string>()(o.master + ' ' + o.job + ' ' + o.host);
+  shm.name = "argosy-comm " + o.master.substr(0, 60) + ' ' + std::to_string(job);
+  shm.token = o.token;
+  shm.host = o.host;
+  shm.seconds = o.seconds;
+  return comm::connect_shm(shm);
+}
+
 // Ranks of one host share memory, unless TCP is wanted there too.
 std::shared_ptr<ProcessGroup> connect(const comm::net::TcpOptions& o, comm::Algorithm algorithm,
                                       bool always_tcp) {
   comm::net::Meeting met = comm::net::meet(o);
-  if (met.one_host && !always_tcp) {
-    comm::ShmOptions shm;
-    shm.rank = o.rank;
-    shm.size = o.size;
-    shm.name = "argosy-comm " + o.master + ' ' + o.job;
-    shm.token = o.token;
-    shm.host = o.host;
-    shm.seconds = o.seconds;
-    return ProcessGroup::world(comm::connect_shm(shm), o.seconds);
-  }
+  auto host = always_tcp ? nullptr : connect_host(o, met.hosts);
+  if (host && host->size() == o.size) return ProcessGroup::world(std::move(host), o.seconds);
   auto network = comm::net::connect_tcp_network(o, std::move(met.store));
-  return ProcessGroup::world(comm::Mesh::world(std::move(network), algorithm, o.seconds),
-                             o.seconds);
+  std::shared_ptr<comm::Channel> channel;
+  if (always_tcp)
+    channel = comm::Mesh::world(std::move(network), algorithm, o.seconds);
+  else
+    channel = comm::Hybrid::world(std::move(network), algorithm, std::move(host),
+                                  std::move(met.hosts), o.seconds);
+  return ProcessGroup::world(std::move(channel), o.seconds);
 }
 
 // (rank, size, master, served, token, host, interface, job, algorithm, always TCP, seconds)

@@ -231,6 +231,7 @@ bool Board::failed() const {
 }
 
 void Board::check() const {
+  if (judge_) judge_->check();
   if (failed()) [[unlikely]]
     throw CommError(shared_->failure, Message() << std::string_view(shared_->text));
 }
@@ -241,6 +242,17 @@ std::string Board::cause() const {
 }
 
 void Board::post(Failure failure, const std::string& text) noexcept {
+  if (!judge_) return write_failure(failure, text);
+  judge_->post(failure, text);
+  try {
+    judge_->check();
+    write_failure(failure, text);
+  } catch (const CommError& first) {
+    write_failure(first.failure(), first.what());
+  }
+}
+
+void Board::write_failure(Failure failure, const std::string& text) noexcept {
   uint32_t fine = 0;
   if (shared_->state.compare_exchange_strong(fine, 1)) {
     shared_->failure = failure;

@@ -27,7 +27,7 @@ bool wants_checks() {
 Talk::Talk(Mesh& mesh, const Job& job)
     : mesh_(mesh),
       job_(job),
-      header_(job.header),
+      header_(job.compared()),
       peers_(static_cast<size_t>(mesh.size())),
       checks_(wants_checks()),
       since_(Clock::now()),

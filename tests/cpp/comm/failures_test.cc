@@ -27,10 +27,10 @@ Failure failure_of(const std::function<void()>& call) {
 }  // namespace
 
 class Failures : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Failures, testing::Values(Over::board, Over::mesh, Over::ring),
+INSTANTIATE_TEST_SUITE_P(Ways, Failures, testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 class Recorder : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Recorder, testing::Values(Over::board, Over::mesh, Over::ring),
+INSTANTIATE_TEST_SUITE_P(Ways, Recorder, testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 
 TEST_P(Failures, OtherSizesDtypesKindsRootsAndOps) {

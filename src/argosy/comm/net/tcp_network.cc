@@ -152,7 +152,7 @@ namespace {
 
 // Says who is on which host, and waits for all. Two processes that are the same rank would share its
 // place, and ranks of jobs of several sizes would wait for ever.
-bool on_one_host(StoreClient& store, const TcpOptions& o) {
+std::vector<std::string> hosts_of_all(StoreClient& store, const TcpOptions& o) {
   const std::string prefix = o.job + '/';
   const auto key = [&](int rank) { return prefix + "rank/" + std::to_string(rank); };
   const std::string own = o.host + ' ' + std::to_string(getpid());
@@ -167,13 +167,13 @@ bool on_one_host(StoreClient& store, const TcpOptions& o) {
          Message() << "[init_parallel_env] rank " << o.rank << " is one of " << o.size
                    << " ranks, another one is one of " << size
                    << ". Do this: start all ranks with the same PADDLE_TRAINERS_NUM.");
-  bool same = true;
+  std::vector<std::string> hosts;
   const auto until = Clock::now() + limit_of(o.seconds);
   for (int r = 0; r < o.size; ++r) {
     const double left = std::chrono::duration<double>(until - Clock::now()).count();
     const auto found = store.get(key(r), std::max(0.0, left));
     if (found) {
-      same = same && found->substr(0, found->rfind(' ')) == o.host;
+      hosts.push_back(found->substr(0, found->rfind(' ')));
       continue;
     }
     Message missing;
@@ -185,7 +185,7 @@ bool on_one_host(StoreClient& store, const TcpOptions& o) {
                    << " s. Do this: see whether their processes were started, with the same"
                       " PADDLE_MASTER and PADDLE_TRAINERS_NUM.");
   }
-  return same;
+  return hosts;
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ Meeting meet(const TcpOptions& o) {
   }
   Meeting out;
   out.store = std::make_shared<StoreClient>(master, o.token, o.seconds);
-  out.one_host = on_one_host(*out.store, o);
+  out.hosts = hosts_of_all(*out.store, o);
   return out;
 }
 

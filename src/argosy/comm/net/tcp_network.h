@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "argosy/comm/links.h"
 #include "argosy/comm/net/store_client.h"
@@ -20,10 +21,10 @@ struct TcpOptions {
   double seconds = 300;
 };
 
-// Whether all ranks are on one host, as their options say: known when all have come.
+// Where all ranks are, as their options say: known when all have come.
 struct Meeting {
   std::shared_ptr<StoreClient> store;
-  bool one_host = false;
+  std::vector<std::string> hosts;  // of each rank
 };
 // Waits for all ranks at the job's store, which rank 0 starts unless it is served.
 ARGOSY_API Meeting meet(const TcpOptions& options);
