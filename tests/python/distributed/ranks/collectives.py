@@ -13,7 +13,7 @@ alone = size == 1
 if alone:
     assert not dist.is_initialized() and dist.get_backend() == "NONE"
 else:
-    engine = os.environ.get("ARGOSY_COMM_ENGINE") or "shm"
+    engine = os.environ.get("ENGINE") or os.environ.get("ARGOSY_COMM_ENGINE") or "shm"
     assert dist.is_initialized() and dist.get_backend() == engine.upper()
     assert (group.rank, group.nranks, group.id) == (rank, size, 0)
 
