@@ -109,7 +109,8 @@ std::span<Flag> table() {
       {"ARGOSY_COMM_CHECK", false, startup,
        "Compare checksums of all that collectives send between hosts."},
       {"ARGOSY_COMM_ALGORITHM", "shares"_s, startup,
-       "How all_reduce goes between hosts: shares (each rank reduces its share of what all send it) "
+       "How all_reduce goes between hosts: shares (each rank reduces its share of what all send "
+       "it) "
        "or ring (partial sums go from neighbour to neighbour; not for 16-bit numbers)."},
       {"ARGOSY_AMP_FLOAT16", false, startup,
        "Let auto_cast, decorate and GradScaler take effect for float16 too, which CPUs compute as "

@@ -147,8 +147,7 @@ void Board::wait_for(int rank, uint32_t step, const Header& what, Clock::time_po
     if (Clock::now() - looked < kSlice / 2) continue;
     looked = Clock::now();
     idle();
-    if (gone(rank) && !shown(rank, step))
-      fail_waiting(Failure::lost, step, what, seconds);
+    if (gone(rank) && !shown(rank, step)) fail_waiting(Failure::lost, step, what, seconds);
   }
 }
 
@@ -187,9 +186,8 @@ size_t Board::put(int peer, std::span<const iovec> from) {
   Ring& r = ring(rank(), peer);
   const uint64_t written = r.written.load(std::memory_order_acquire);
   const uint64_t read = r.read.load(std::memory_order_acquire);
-  const size_t n =
-      move_bytes(from, written, kRing - static_cast<size_t>(written - read), r.data,
-                 [](char* ring, char* span, size_t n) { std::memcpy(ring, span, n); });
+  const size_t n = move_bytes(from, written, kRing - static_cast<size_t>(written - read), r.data,
+                              [](char* ring, char* span, size_t n) { std::memcpy(ring, span, n); });
   r.written.store(written + n, std::memory_order_release);
   return n;
 }
@@ -198,9 +196,8 @@ size_t Board::get(int peer, std::span<const iovec> to) {
   Ring& r = ring(peer, rank());
   const uint64_t written = r.written.load(std::memory_order_acquire);
   const uint64_t read = r.read.load(std::memory_order_acquire);
-  const size_t n =
-      move_bytes(to, read, static_cast<size_t>(written - read), r.data,
-                 [](char* ring, char* span, size_t n) { std::memcpy(span, ring, n); });
+  const size_t n = move_bytes(to, read, static_cast<size_t>(written - read), r.data,
+                              [](char* ring, char* span, size_t n) { std::memcpy(span, ring, n); });
   r.read.store(read + n, std::memory_order_release);
   return n;
 }

@@ -94,7 +94,7 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
   uint32_t step_ = 0;
   const std::shared_ptr<Board> world_;  // null: this is it
   std::shared_ptr<Channel> judge_;      // null: this board itself
-  uint64_t next_offset_ = 0;  // world: of the next group's memory; all ranks count alike
+  uint64_t next_offset_ = 0;            // world: of the next group's memory; all ranks count alike
 };
 
 }  // namespace argosy::comm

@@ -60,8 +60,8 @@ Hybrid::Hybrid(std::shared_ptr<Mesh> mesh, std::shared_ptr<Board> host,
 Hybrid::~Hybrid() = default;
 
 std::shared_ptr<Channel> Hybrid::world(std::shared_ptr<Network> network, Algorithm algorithm,
-                                       std::shared_ptr<Engine> host,
-                                       std::vector<std::string> hosts, double seconds) {
+                                       std::shared_ptr<Engine> host, std::vector<std::string> hosts,
+                                       double seconds) {
   auto mesh = Mesh::world(std::move(network), algorithm, seconds);
   std::shared_ptr<Board> board;
   if (host) {

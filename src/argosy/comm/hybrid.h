@@ -9,13 +9,14 @@
 
 namespace argosy::comm {
 
-// A channel of ranks on several hosts, some of which share one: a mesh of all, a board for each host,
-// and, where all hosts have equally many ranks, a mesh of the first ranks of each host, one of the
-// second ones, and so on ("across").
+// A channel of ranks on several hosts, some of which share one: a mesh of all, a board for each
+// host, and, where all hosts have equally many ranks, a mesh of the first ranks of each host, one
+// of the second ones, and so on ("across").
 //
-// A large all_reduce goes over both: each rank of a host reduces its share over the board, exchanges
-// that across, and shows it to its host again. So a link between hosts carries what one rank has,
-// not what all ranks of the host have. Everything else is the mesh's, and so is the failure.
+// A large all_reduce goes over both: each rank of a host reduces its share over the board,
+// exchanges that across, and shows it to its host again. So a link between hosts carries what one
+// rank has, not what all ranks of the host have. Everything else is the mesh's, and so is the
+// failure.
 class ARGOSY_API Hybrid final : public Channel {
  public:
   // host: the memory that ranks of this one's host share, null if it is alone there. hosts: which
@@ -35,9 +36,7 @@ class ARGOSY_API Hybrid final : public Channel {
   void moved(int peer) override { mesh_->moved(peer); }
   uint32_t bell() const override { return mesh_->bell(); }
   void wake() override { mesh_->wake(); }
-  void listen(uint32_t seen, std::span<const Wish> wishes) override {
-    mesh_->listen(seen, wishes);
-  }
+  void listen(uint32_t seen, std::span<const Wish> wishes) override { mesh_->listen(seen, wishes); }
 
   void check() const override { mesh_->check(); }
   bool failed() const override { return mesh_->failed(); }

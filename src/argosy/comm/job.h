@@ -26,9 +26,7 @@ struct Job {
 
   const Header& compared() const { return shown ? *shown : header; }
 
-  size_t bytes() const {
-    return header.count * static_cast<size_t>(item_size(header.dtype));
-  }
+  size_t bytes() const { return header.count * static_cast<size_t>(item_size(header.dtype)); }
 };
 
 inline std::chrono::nanoseconds limit_of(double seconds) {

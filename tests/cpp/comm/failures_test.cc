@@ -27,15 +27,17 @@ Failure failure_of(const std::function<void()>& call) {
 }  // namespace
 
 class Failures : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Failures, testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
+INSTANTIATE_TEST_SUITE_P(Ways, Failures,
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 class Recorder : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Recorder, testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
+INSTANTIATE_TEST_SUITE_P(Ways, Recorder,
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 
 TEST_P(Failures, OtherSizesDtypesKindsRootsAndOps) {
   const auto differ = [&](int size, const std::function<void(ProcessGroup&)>& odd,
-                         const std::string& text) {
+                          const std::string& text) {
     const auto errors = run_ranks(size, 20, [&](ProcessGroup& g) {
       Tensor x = numbers(0, 4);
       g.barrier();

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "argosy/comm/process_group.h"
 #include "argosy/comm/hybrid.h"
+#include "argosy/comm/process_group.h"
 #include "argosy/comm/thread_engine.h"
 #include "argosy/comm/thread_network.h"
 
@@ -38,9 +38,9 @@ inline std::vector<Connect> connections(Over over, int size) {
     size_t rank = 0;
     for (auto& network : thread_networks(size))
       out.push_back([network, hosts, engine = engines[rank++]](double seconds) mutable {
-        return ProcessGroup::world(Hybrid::world(std::move(network), Algorithm::shares,
-                                                 std::move(engine), hosts, seconds),
-                                   seconds);
+        return ProcessGroup::world(
+            Hybrid::world(std::move(network), Algorithm::shares, std::move(engine), hosts, seconds),
+            seconds);
       });
   } else {
     const Algorithm algorithm = over == Over::ring ? Algorithm::ring : Algorithm::shares;

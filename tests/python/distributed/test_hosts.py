@@ -86,6 +86,24 @@ def test_a_host_split_in_two(count):
         assert "all is well" in rank.text
 
 
+def test_pickles_need_a_secret(tmp_path):
+    """Tensors go between hosts without one; objects do not."""
+    program = tmp_path / "objects.py"
+    program.write_text(
+        "import argosy as paddle, argosy.distributed as dist\n"
+        "dist.init_parallel_env()\n"
+        "x = paddle.ones([3])\n"
+        "dist.all_reduce(x)\n"
+        "try:\n"
+        "    dist.all_gather_object([], 'object')\n"
+        "except PermissionError as error:\n"
+        "    print(float(x[0]), error)\n"
+    )
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_JOB_TOKEN": ""}
+    for rank in ranks.run(str(program.with_suffix("")), 2, each=lambda _: environ):
+        assert "2.0 [distributed.all_gather_object] objects are pickled" in rank.text, rank.text
+
+
 @needs_hosts
 def test_a_host_that_is_cut_off(tmp_path):
     with Hosts(3) as hosts:
@@ -167,10 +185,9 @@ def test_a_port_that_is_taken():
 
 @pytest.mark.parametrize("master", ["nowhere", "127.0.0.1", "127.0.0.1:99999", "[::1]:"])
 def test_an_address_that_is_none(master):
-    environ = {"ARGOSY_COMM_ENGINE": "tcp", "PADDLE_MASTER": master, "PADDLE_TRAINER_ID": "0"}
-    (rank,) = ranks.finish(
-        ranks.start("fails", 1, "size", environ={**environ, "PADDLE_TRAINERS_NUM": "2"}), 40
-    )
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "PADDLE_MASTER": master, "PADDLE_TRAINERS_NUM": "2"}
+    environ["PADDLE_TRAINER_ENDPOINTS"] = ""
+    (rank,) = ranks.finish(ranks.start("fails", 1, "size", each=lambda _: environ), 40)
     assert "expected an address HOST:PORT, got" in rank.text, rank.text
 
 
@@ -297,7 +314,9 @@ def test_one_command_on_each_host(tmp_path, numbered):
 def test_a_rank_that_dies_ends_the_job_on_all_hosts(tmp_path):
     master = f"127.0.0.1:{ports.pick(1)[0]}"
     program = str(ranks.HERE / "fails.py")
-    jobs = [launch(n, 2, tmp_path, "--rank", str(n), program, "dies", master=master) for n in (0, 1)]
+    jobs = [
+        launch(n, 2, tmp_path, "--rank", str(n), program, "dies", master=master) for n in (0, 1)
+    ]
     texts, codes = end(jobs)
     assert codes == [128 + signal.SIGKILL] * 2, texts
     assert all("worker.1 was killed by SIGKILL" in text for text in texts), texts

@@ -102,7 +102,9 @@ def add_arguments(out):
     group.add_argument("--nproc_per_node", type=int, help="processes without servers (default: 1)")
     group.add_argument("--nnodes", default="1", help="hosts of a job without servers (default 1)")
     group.add_argument(
-        "--master", metavar="HOST:PORT", help="where the launchers of all hosts meet: one of the hosts"
+        "--master",
+        metavar="HOST:PORT",
+        help="where the launchers of all hosts meet: one of the hosts",
     )
     group.add_argument("--rank", help="this host's number among them (default: as they come)")
     group.add_argument("--ips", metavar="HOST,..", help="the hosts; they meet on the first one")
@@ -459,7 +461,9 @@ def _collective_of_node(options, nodes, count, environ):
         PADDLE_NODE_RANK=str(nodes.rank),
         PADDLE_TRAINER_ENDPOINTS=",".join(endpoints),
         ARGOSY_STORE_SERVED="1",
-        **dict.fromkeys(("ARGOSY_JOB_ID", "PADDLE_JOB_ID"), nodes.agree("job", environ["ARGOSY_JOB_ID"])),
+        **dict.fromkeys(
+            ("ARGOSY_JOB_ID", "PADDLE_JOB_ID"), nodes.agree("job", environ["ARGOSY_JOB_ID"])
+        ),
     )
     return _ranks_of_host(environ, endpoints[nodes.first : nodes.first + count], nodes.first)
 

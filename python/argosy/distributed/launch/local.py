@@ -169,7 +169,9 @@ class _Job:
                 name = signal.Signals(self.stop_signal).name
                 say(f"{name}: ending {sum(p.running for p in self.processes)} processes.")
                 if self.plan.nodes is not None:
-                    self.plan.nodes.report(Verdict(f"{name} ended a launcher", 128 + self.stop_signal, 0))
+                    self.plan.nodes.report(
+                        Verdict(f"{name} ended a launcher", 128 + self.stop_signal, 0)
+                    )
                 self._end_all()
                 return 128 + self.stop_signal
             # Who died by a signal did not fail because of another one.

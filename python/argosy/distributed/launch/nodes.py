@@ -133,7 +133,9 @@ class Nodes:
         """What another launcher has reported, or that one is lost; None while all is well."""
         lost, gone = self._net.store_watched(self._watch)
         if lost:
-            return Verdict(f"the launcher on {self._host}, which keeps the store, is lost: {lost}", 1, 0)
+            return Verdict(
+                f"the launcher on {self._host}, which keeps the store, is lost: {lost}", 1, 0
+            )
         try:
             if self._net.store_has(self._store, self._key("end")):
                 return _verdict_of(self._net.store_get(self._store, self._key("end"), 1))
@@ -141,7 +143,9 @@ class Nodes:
             return Verdict(str(error), 1, False)
         for number in gone:
             host = self.nodes[number]["host"]
-            return self.report(Verdict(f"launcher {number} on {host} has ended or is silent", 1, False))
+            return self.report(
+                Verdict(f"launcher {number} on {host} has ended or is silent", 1, False)
+            )
         return None
 
     def finish(self):

@@ -9,8 +9,8 @@
 #include "argosy/comm/net/socket.h"
 
 // How two ends of a connection prove to each other that they have the job's token, which is never
-// sent: each draws a number, and answers the other's with a keyed hash (HMAC-SHA-256) of both numbers
-// and of what the caller says it wants. With an empty token anybody may connect.
+// sent: each draws a number, and answers the other's with a keyed hash (HMAC-SHA-256) of both
+// numbers and of what the caller says it wants. With an empty token anybody may connect.
 namespace argosy::comm::net {
 
 using Nonce = std::array<unsigned char, 16>;
@@ -45,8 +45,8 @@ Mac proof_of_caller(const std::string& token, const Call& call, const Nonce& non
 bool same(const Mac& a, const Mac& b);
 
 enum class Trust : uint8_t { yes, no, silent };
-// Both sides, on a connection without anything said before. `silent`: the other end has gone, or has
-// not answered before `until`.
+// Both sides, on a connection without anything said before. `silent`: the other end has gone, or
+// has not answered before `until`.
 Trust prove_as_caller(const Fd& socket, const std::string& token, const Purpose& purpose,
                       Clock::time_point until);
 Trust prove_as_called(const Fd& socket, const std::string& token, Purpose* purpose,

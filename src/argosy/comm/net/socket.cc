@@ -195,8 +195,7 @@ bool send_all(const Fd& socket, const void* data, size_t bytes, Clock::time_poin
     if (n > 0) {
       p += n;
       bytes -= static_cast<size_t>(n);
-    } else if (errno != EINTR &&
-               (errno != EAGAIN || !wait_for(socket, POLLOUT, until))) {
+    } else if (errno != EINTR && (errno != EAGAIN || !wait_for(socket, POLLOUT, until))) {
       return false;
     }
   }

@@ -46,7 +46,7 @@ StoreControl::StoreControl(std::shared_ptr<StoreClient> store, const std::string
       heard_(std::make_shared<Heard>()) {
   StoreClient::Listener listener;
   listener.changed = [heard = heard_, of_job = kNews + job + '/'](const std::string& key,
-                                                                const std::string& value) {
+                                                                  const std::string& value) {
     if (key.rfind(of_job, 0) == 0) heard->change(key.substr(of_job.size()), value);
   };
   listener.gone = [heard = heard_](int rank) {
@@ -56,7 +56,8 @@ StoreControl::StoreControl(std::shared_ptr<StoreClient> store, const std::string
   listener.lost = [heard = heard_, at = print_address(store_->address())](const std::string& why) {
     Message m;
     m << "[init_parallel_env] the job's store at " << at << " is lost: " << why
-      << "; so nobody can say which ranks live. Do this: see what rank 0 and its launcher wrote last"
+      << "; so nobody can say which ranks live. Do this: see what rank 0 and its launcher wrote "
+         "last"
          ", and the network to their host.";
     MutexLock lock(heard->mutex);
     heard->lost = std::make_shared<const Notice>(Notice{Failure::lost, m.str()});
@@ -122,8 +123,8 @@ std::vector<Control::Waiting> StoreControl::waiting(uint32_t group) noexcept {
   try {
     const std::string prefix = key_of("waits/", group) + '/';
     for (const auto& [key, value] : store_->list(prefix))
-      out.push_back({std::atoi(key.c_str() + prefix.size()),
-                     std::strtoull(value.c_str(), nullptr, 10)});
+      out.push_back(
+          {std::atoi(key.c_str() + prefix.size()), std::strtoull(value.c_str(), nullptr, 10)});
   } catch (...) {
   }
   return out;

@@ -12,8 +12,8 @@
 
 namespace argosy::comm::net {
 
-// Control by a job's store. Failures, and who has left, are keys that every rank hears of; who waits
-// is asked for when somebody has waited for too long.
+// Control by a job's store. Failures, and who has left, are keys that every rank hears of; who
+// waits is asked for when somebody has waited for too long.
 class ARGOSY_API StoreControl final : public Control {
  public:
   // job: keeps the keys of jobs that share a store apart.

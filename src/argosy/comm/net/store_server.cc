@@ -78,8 +78,8 @@ void StoreServer::run_for_clients(double first) {
 void StoreServer::turn() {
   std::vector<pollfd> fds{{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   for (const auto& c : clients_)
-    fds.push_back({c->socket.get(), static_cast<short>(POLLIN | (c->out.empty() ? 0 : POLLOUT)),
-                   0});
+    fds.push_back(
+        {c->socket.get(), static_cast<short>(POLLIN | (c->out.empty() ? 0 : POLLOUT)), 0});
   poll(fds.data(), fds.size(), static_cast<int>(kTick.count()));
   for (size_t i = 0; i + 2 < fds.size(); ++i)
     if (fds[i + 2].revents & (POLLIN | POLLHUP | POLLERR)) receive(*clients_[i]);

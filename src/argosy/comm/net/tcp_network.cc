@@ -57,14 +57,14 @@ class TcpNetwork final : public Network {
 
   Fd call(uint32_t group, Lane lane, int rank, Clock::time_point until, double seconds);
   // Takes callers until this one has called.
-  Fd take(const Key& wanted, Clock::time_point until, double seconds);
+  Fd take(const Key& wanted, Clock::time_point until, double seconds) ARGOSY_REQUIRES(mutex_);
 
   const int rank_, size_;
   const std::string token_, prefix_;
   const std::shared_ptr<StoreClient> store_;
   StoreControl control_;
   Fd listener_;
-  Mutex mutex_;  // of making connections: one group at a time
+  Mutex mutex_;                                        // of making connections: one group at a time
   std::map<Key, Fd> early_ ARGOSY_GUARDED_BY(mutex_);  // of groups that come later
 };
 
@@ -92,11 +92,11 @@ Fd TcpNetwork::call(uint32_t group, Lane lane, int rank, Clock::time_point until
     fail(Failure::lost, Message() << "[init_parallel_env] rank " << rank
                                   << " has ended while the ranks were being connected. Do this: see"
                                      " what that process wrote last.");
-  fail(Failure::connection, Message() << "[init_parallel_env] rank " << rank_
-                                      << " cannot reach rank " << rank << " at " << at << " within "
-                                      << seconds
-                                      << " s. Do this: let the hosts reach each other at any port, or"
-                                         " set ARGOSY_SOCKET_IFNAME to the interface for it.");
+  fail(Failure::connection, Message()
+                                << "[init_parallel_env] rank " << rank_ << " cannot reach rank "
+                                << rank << " at " << at << " within " << seconds
+                                << " s. Do this: let the hosts reach each other at any port, or"
+                                   " set ARGOSY_SOCKET_IFNAME to the interface for it.");
 }
 
 Fd TcpNetwork::take(const Key& wanted, Clock::time_point until, double seconds) {
@@ -112,11 +112,11 @@ Fd TcpNetwork::take(const Key& wanted, Clock::time_point until, double seconds) 
                                     << " has ended while the ranks were being connected. Do this: "
                                        "see what that process wrote last.");
     if (Clock::now() >= until)
-      fail(Failure::connection, Message() << "[init_parallel_env] expected a connection of rank "
-                                          << rank << " to rank " << rank_
-                                          << ", but it has not come within " << seconds
-                                          << " s. Do this: see what that process wrote last, and let"
-                                             " the hosts reach each other at any port.");
+      fail(Failure::connection,
+           Message() << "[init_parallel_env] expected a connection of rank " << rank << " to rank "
+                     << rank_ << ", but it has not come within " << seconds
+                     << " s. Do this: see what that process wrote last, and let"
+                        " the hosts reach each other at any port.");
     Fd fd = accept_tcp(listener_, std::min(until, Clock::now() + std::chrono::milliseconds(200)));
     if (!fd) continue;
     Purpose purpose;
@@ -128,8 +128,8 @@ Fd TcpNetwork::take(const Key& wanted, Clock::time_point until, double seconds) 
   }
 }
 
-// Who is later in the group calls who is earlier. Each rank first calls, from the first on, and then
-// takes calls: rank 0 takes calls at once, so all come through one after the other.
+// Who is later in the group calls who is earlier. Each rank first calls, from the first on, and
+// then takes calls: rank 0 takes calls at once, so all come through one after the other.
 std::unique_ptr<Links> TcpNetwork::connect(uint32_t group, const std::vector<int>& ranks, int rank,
                                            double seconds) {
   MutexLock lock(mutex_);
@@ -150,17 +150,18 @@ std::unique_ptr<Links> TcpNetwork::connect(uint32_t group, const std::vector<int
 
 namespace {
 
-// Says who is on which host, and waits for all. Two processes that are the same rank would share its
-// place, and ranks of jobs of several sizes would wait for ever.
+// Says who is on which host, and waits for all. Two processes that are the same rank would share
+// its place, and ranks of jobs of several sizes would wait for ever.
 std::vector<std::string> hosts_of_all(StoreClient& store, const TcpOptions& o) {
   const std::string prefix = o.job + '/';
   const auto key = [&](int rank) { return prefix + "rank/" + std::to_string(rank); };
   const std::string own = o.host + ' ' + std::to_string(getpid());
   if (store.set_once(key(o.rank), own) != own)
     fail(Failure::connection,
-         Message() << "[init_parallel_env] two processes are rank " << o.rank << " of " << o.size
-                   << ": expected one. Do this: give each process its own PADDLE_TRAINER_ID, and each"
-                      " job its own PADDLE_MASTER.");
+         Message()
+             << "[init_parallel_env] two processes are rank " << o.rank << " of " << o.size
+             << ": expected one. Do this: give each process its own PADDLE_TRAINER_ID, and each"
+                " job its own PADDLE_MASTER.");
   const std::string size = store.set_once(prefix + "size", std::to_string(o.size));
   if (size != std::to_string(o.size))
     fail(Failure::connection,

@@ -29,9 +29,9 @@ struct Meeting {
 // Waits for all ranks at the job's store, which rank 0 starts unless it is served.
 ARGOSY_API Meeting meet(const TcpOptions& options);
 
-// Ranks of any hosts, connected by TCP: each pair by its own connections, made when a group is made,
-// over which both ends have proved that they have the job's token. What ranks tell each other beside
-// goes through the store. Throws CommError.
+// Ranks of any hosts, connected by TCP: each pair by its own connections, made when a group is
+// made, over which both ends have proved that they have the job's token. What ranks tell each other
+// beside goes through the store. Throws CommError.
 ARGOSY_API std::shared_ptr<Network> connect_tcp_network(const TcpOptions& options,
                                                         std::shared_ptr<StoreClient> store);
 

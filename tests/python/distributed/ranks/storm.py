@@ -117,9 +117,7 @@ def run(seed):
     draw = random.Random(seed)
     size, fault = draw.choice((2, 3, 4)), FAULTS[seed % len(FAULTS)]
     victim, moment = draw.randrange(size), draw.randrange(60)
-    os.environ.update(
-        PADDLE_MASTER=meeting_place(), PADDLE_PG_TIMEOUT=str(int(LIMIT * 1000))
-    )
+    os.environ.update(PADDLE_MASTER=meeting_place(), PADDLE_PG_TIMEOUT=str(int(LIMIT * 1000)))
     ready = os.pipe()
     pids, ends = [], []
     for rank in range(size):
