@@ -180,6 +180,8 @@ class _Job:
                 failed = self._failed(process, code)
                 if failed is not None:
                     return failed
+                if self.plan.together:  # all were started again, those that failed after it too
+                    break
             ended = self._of_other_hosts(all(p.code == 0 for p in workers))
             if ended is not None:
                 return ended
