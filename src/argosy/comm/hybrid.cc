@@ -4,6 +4,7 @@
 #include <map>
 
 #include "argosy/comm/combine.h"
+#include "argosy/comm/mesh_collectives.h"
 
 namespace argosy::comm {
 
@@ -164,6 +165,8 @@ void Hybrid::all_reduce(const Job& job) {
     part.turn = turn_++;
     return part;
   };
+  // One that calls something else may wait where nobody comes by: at its neighbours in the mesh.
+  compare(*mesh_, job);
   const Pieces own = cut(job.receive[0], me);
   Job down = step(Kind::reduce_scatter, average ? Reduce::sum : job.header.op, share);
   for (size_t r = 0; r < n; ++r) down.send.push_back(cut(job.send[0], r));

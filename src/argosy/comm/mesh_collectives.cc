@@ -189,6 +189,13 @@ void run_kind(Mesh& mesh, Talk& talk, const Job& job) {
 
 }  // namespace
 
+void compare(Mesh& mesh, const Job& job) {
+  Talk talk(mesh, job);
+  talk.greet((mesh.rank() + 1) % mesh.size());
+  talk.greet((mesh.rank() + mesh.size() - 1) % mesh.size());
+  talk.finish();
+}
+
 void run(Mesh& mesh, const Job& job) {
   Talk talk(mesh, job);
   run_kind(mesh, talk, job);

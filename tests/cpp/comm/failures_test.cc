@@ -69,6 +69,23 @@ TEST_P(Failures, OtherSizesDtypesKindsRootsAndOps) {
   }
 }
 
+TEST_P(Failures, DisagreementAboutLargeTensors) {
+  const std::vector<std::function<void(ProcessGroup&)>> odd = {
+      [](ProcessGroup& g) { g.all_reduce({numbers(0, 20001)}, Reduce::sum); },
+      [](ProcessGroup& g) { g.all_reduce({numbers(0, 5)}, Reduce::sum); },
+      [](ProcessGroup& g) { g.broadcast({numbers(0, 20000)}, 0); },
+      [](ProcessGroup& g) { g.barrier(); },
+  };
+  for (int size : {4, 6})
+    for (const auto& call : odd) {
+      const auto errors = run_ranks(size, 20, [&](ProcessGroup& g) {
+        g.barrier();
+        g.rank() == 1 ? call(g) : static_cast<void>(g.all_reduce({numbers(0, 20000)}, Reduce::sum));
+      });
+      expect_same(errors, {"the ranks of group 0 disagree about collective 1", "on rank 1"});
+    }
+}
+
 TEST_P(Failures, UnequalSizesThatDoNotFit) {
   const auto errors = run_ranks(3, 20, [](ProcessGroup& g) {
     TensorList out;

@@ -383,7 +383,7 @@ def test_the_group_of_one_host_is_started_again(tmp_path):
         "import argosy.distributed as dist\n"
         "dist.init_parallel_env()\n"
         "if os.environ['ARGOSY_RESTART'] != '2' and dist.get_rank() == 1:\n"
-        "    sys.exit(7)\n"
+        "    os._exit(7)\n"
         "dist.barrier()\n"
     )
     command = [sys.executable, "-m", "argosy.distributed.launch", "--nproc_per_node", "2"]
