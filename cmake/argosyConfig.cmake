@@ -3,6 +3,12 @@
 #   find_package(argosy REQUIRED CONFIG)   # -DCMAKE_PREFIX_PATH=<site-packages>/argosy
 #   argosy_add_ops(my_ops my_op.cc)        # libmy_ops.so, whose ops register when it is loaded
 #
+#
+# and for programs that run models through argosy.h, in C or any language that calls C:
+#
+#   find_package(argosy REQUIRED CONFIG COMPONENTS infer)
+#   target_link_libraries(my_program PRIVATE argosy::infer)
+#
 # Paths are relative to this file, so the package may lie anywhere.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _argosy_root)
 
@@ -26,3 +32,21 @@ function(argosy_add_ops name)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
+
+if("infer" IN_LIST argosy_FIND_COMPONENTS AND NOT TARGET argosy::infer)
+  add_library(argosy::infer SHARED IMPORTED)
+  set_target_properties(argosy::infer PROPERTIES
+    IMPORTED_LOCATION ${_argosy_root}/lib/libargosy_infer.so
+    IMPORTED_SONAME libargosy_infer.so
+    INTERFACE_INCLUDE_DIRECTORIES ${_argosy_root}/include)
+  target_link_options(argosy::infer INTERFACE -Wl,--allow-shlib-undefined)
+endif()
+foreach(_argosy_component IN LISTS argosy_FIND_COMPONENTS)
+  set(argosy_${_argosy_component}_FOUND OFF)
+  if(TARGET argosy::${_argosy_component})
+    set(argosy_${_argosy_component}_FOUND ON)
+  elseif(argosy_FIND_REQUIRED_${_argosy_component})
+    set(argosy_FOUND OFF)
+    set(argosy_NOT_FOUND_MESSAGE "argosy has no component ${_argosy_component}; there is: infer")
+  endif()
+endforeach()

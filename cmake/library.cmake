@@ -6,6 +6,8 @@ list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
 list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
 # Connections between hosts are a library of their own: see net.cmake.
 list(FILTER sources EXCLUDE REGEX "/comm/net/")
+# What reads and writes models of Paddle is a library of its own: see paddle.cmake.
+list(FILTER sources EXCLUDE REGEX "/infer/paddle/")
 # What reads and writes ONNX files is a library of its own: see onnx.cmake.
 list(FILTER sources EXCLUDE REGEX "/infer/onnx/")
 

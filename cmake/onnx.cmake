@@ -16,6 +16,11 @@ target_include_directories(argosy_onnx_proto SYSTEM PUBLIC ${onnx_generated})
 target_link_libraries(argosy_onnx_proto PUBLIC protobuf::libprotobuf-lite)
 target_compile_options(argosy_onnx_proto PRIVATE -O1 -w)
 
+if(ARGOSY_FUZZ)  # see library.cmake
+  set_source_files_properties(${onnx_sources} PROPERTIES COMPILE_OPTIONS
+    "-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer;-O1;-g1;-fsanitize-coverage=trace-pc")
+endif()
+
 add_library(argosy_onnx SHARED ${onnx_sources})
 target_link_libraries(argosy_onnx PUBLIC argosy)
 target_link_libraries(argosy_onnx PRIVATE argosy_flags argosy_baseline argosy_onnx_proto)

@@ -46,6 +46,12 @@ foreach(source ${harnesses})
   if(harness STREQUAL service_fuzz)
     target_link_libraries(${harness} PRIVATE argosy_ps)
   endif()
+  if(harness STREQUAL paddle_fuzz)  # which is found by its name, and must be the instrumented one
+    add_dependencies(${harness} argosy_paddle)
+  endif()
+  if(harness STREQUAL onnx_fuzz)
+    add_dependencies(${harness} argosy_onnx)  # which libargosy.so loads
+  endif()
   set_target_properties(${harness} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   if(ARGOSY_FUZZ)
     target_sources(${harness} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.cc)

@@ -57,6 +57,8 @@ FLOORS = (
     "vision",
     "text",
     "jit",
+    "onnx",
+    "inference",
     "profiler",
     "distributed",
     "incubate",

@@ -47,6 +47,7 @@ STRANGERS = {
     # Batches and how they are read: of tensors only.
     "data": {"op", "ops", "autograd", "program", "passes", "runtime", "jit"},
 }
+C_HEADERS = ("src/argosy/infer/c/argosy.h",)  # #pragma once is no part of C
 MAX_LINES = 800
 MAX_BYTES = 1_000_000
 THIRD_PARTY = re.compile(
@@ -98,7 +99,7 @@ def problems_of_file(path):
         yield f"{path}: {len(lines)} lines; split it (at most {MAX_LINES})"
     if path.suffix == ".py":
         return
-    if path.suffix == ".h" and "#pragma once" not in text:
+    if path.suffix == ".h" and "#pragma once" not in text and path.as_posix() not in C_HEADERS:
         yield f"{path}: no #pragma once"
     for number, line in enumerate(lines, 1):
         found = INCLUDE.match(line)

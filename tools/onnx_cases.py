@@ -1,7 +1,8 @@
 """Run the node cases of the package onnx in Argosy: `python tools/onnx_cases.py [PATTERN]..`.
 
 Needs the packages onnx and ml_dtypes beside Argosy (pip install onnx): its backend test suite makes a
-model, inputs and expected results for each case. Prints what fails, the rate of each domain, and leaves
+model, inputs and expected results for each case. --write FILE keeps a few of each operator, which the
+tests run without these packages. Prints what fails, the rate of each domain, and leaves
 with 1 if a rate is below what docs/onnx.md promises. Cases of domains that are refused by name (strings,
 images, ai.onnx.ml, ai.onnx.preview.training) have to be refused by name. What random operators draw is
 compared by shape and dtype.
@@ -16,9 +17,22 @@ import warnings
 
 import numpy as np
 
-REFUSED_OPERATORS = ("ImageDecoder", "RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit")
+REFUSED_OPERATORS = (
+    "ImageDecoder",
+    "RegexFullMatch",
+    "StringConcat",
+    "StringNormalizer",
+    "StringSplit",
+)
 REFUSED_DOMAINS = ("ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.preview")
-RANDOM = ("Bernoulli", "RandomNormal", "RandomUniform", "RandomUniformLike", "RandomNormalLike", "Multinomial")
+RANDOM = (
+    "Bernoulli",
+    "RandomNormal",
+    "RandomUniform",
+    "RandomUniformLike",
+    "RandomNormalLike",
+    "Multinomial",
+)
 GOALS = {"default domain": 0.95, "sequences and optionals": 0.90, "refused by name": 1.0}
 
 
@@ -114,7 +128,9 @@ def compare(case, got, expected, exactly):
         a, b = wide(a), wide(b)
         if not np.allclose(a, b, rtol=case.rtol, atol=case.atol, equal_nan=True):
             off = np.abs(np.subtract(a, b, dtype=np.float64 if a.dtype.kind != "c" else None))
-            raise Different(f"result {i}: off by {np.nanmax(off)}\n{a.ravel()[:8]}\n{b.ravel()[:8]}")
+            raise Different(
+                f"result {i}: off by {np.nanmax(off)}\n{a.ravel()[:8]}\n{b.ravel()[:8]}"
+            )
 
 
 def as_array(tensor):
@@ -153,11 +169,52 @@ def check(case, kind):
     return None if kind != "refused by name" else Different("it ran, and should have been refused")
 
 
+_CASES_OF_ONE = 2  # operator, that are kept for the tests
+_MOST_BYTES = 6000  # of one case
+
+
+def keep(cases, path):
+    """Writes cases that pass to a zip archive: NAME/model.onnx, NAME/in.I.npy, NAME/out.I.npy."""
+    import io
+    import zipfile
+
+    kept = collections.Counter()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for case in cases:
+            operators = tuple(sorted({n.op_type for n in nodes_of(case.model.graph)}))
+            model, sets = read_case(case)
+            values = [v for pair in sets[:1] for part in pair for v in part]
+            plain = all(isinstance(v, np.ndarray) and v.dtype.isbuiltin == 1 for v in values)
+            size = len(model.SerializeToString()) + sum(v.nbytes for v in values if plain)
+            random = any(o in RANDOM for o in operators)
+            known = len(operators) == 1 and kept[operators] < _CASES_OF_ONE and not random
+            if not (plain and known and size < _MOST_BYTES) or kind_of(model) != "default domain":
+                continue
+            if check(case, "default domain") is not None:
+                continue
+            kept[operators] += 1
+            parts = {"model.onnx": model.SerializeToString()}
+            for kind, part in zip(("in", "out"), sets[0]):
+                for i, v in enumerate(part):
+                    data = io.BytesIO()
+                    np.save(data, np.ascontiguousarray(v).reshape(v.shape))
+                    parts[f"{kind}.{i}.npy"] = data.getvalue()
+            parts["tolerance"] = f"{case.rtol} {case.atol}".encode()
+            for name, data in parts.items():
+                entry = zipfile.ZipInfo(f"{case.name}/{name}")  # of one date, so that bytes repeat
+                archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+    print(f"{sum(kept.values())} cases of {len(kept)} operators in {path}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("patterns", nargs="*", default=["*"])
     parser.add_argument("-v", "--verbose", action="store_true", help="show where it failed")
+    parser.add_argument("--write", metavar="FILE", help="keep a few cases for the tests")
     options = parser.parse_args()
+    if options.write:
+        keep(load_cases(), options.write)
+        return 0
     counts = collections.defaultdict(lambda: [0, 0])
     for case in load_cases():
         if not any(fnmatch.fnmatch(case.name, p) for p in options.patterns):

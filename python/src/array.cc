@@ -14,8 +14,11 @@ namespace argosy::python {
 namespace {
 
 const char* buffer_format(DType t) {
-  static const char* formats[kDTypeCount] = {"?", "B", "b", "H", "h", "I", "i",  "Q", "q",
-                                             "B", "B", "e", "H", "f", "d", "Zf", "Zd"};
+  // NumPy's int64 is C's long where that has 64 bits.
+  constexpr bool kLong = sizeof(long) == 8;
+  static const char* formats[kDTypeCount] = {
+      "?", "B", "b", "H", "h", "I", "i",  kLong ? "L" : "Q", kLong ? "l" : "q",
+      "B", "B", "e", "H", "f", "d", "Zf", "Zd"};
   return formats[static_cast<int>(t)];
 }
 
@@ -222,6 +225,14 @@ Tensor stack_items(PyObject* o, bool wide) {
   return out;
 }
 
+// Buffers that are asked for in this scope show the tensor's own memory.
+struct SharedExport {
+  SharedExport() { active = true; }
+  ~SharedExport() { active = before; }
+  static inline thread_local bool active = false;
+  bool before = active;
+};
+
 Tensor clone(const Tensor& t) {
   Tensor out = Tensor::empty(t.shape(), t.dtype(), t.place());
   op::copy_into(out, t);
@@ -333,6 +344,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_int([&] {
     Tensor t = tensor_of(self);
     need_data(t, "buffer protocol");
+    // What numpy.asarray gives may be written without the tensor's knowledge, so it gets a copy. [= Paddle]
+    Py exporter(Py_NewRef(self));
+    if (!SharedExport::active && !(flags & PyBUF_WRITABLE)) {
+      t = clone(t);
+      exporter = Py(check(wrap(t)));
+    }
     ARGOSY_CHECK((flags & PyBUF_STRIDES) == PyBUF_STRIDES || t.is_contiguous(), invalid_argument)
         << "buffer protocol: the tensor is not contiguous and the reader takes no strides.";
     // shape and strides in bytes live until release_buffer.
@@ -343,7 +360,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       dims[kMaxRank + i] = t.strides()[i] * item;
     }
     view->buf = t.raw();
-    view->obj = Py_NewRef(self);
+    view->obj = exporter.release();
     view->len = static_cast<Py_ssize_t>(t.nbytes());
     view->itemsize = item;
     view->readonly = 0;
@@ -408,6 +425,7 @@ PyObject* to_numpy(const Tensor& t, bool copy) {
     Py numpy(check(PyImport_ImportModule("numpy")));
     asarray = check(PyObject_GetAttrString(numpy.get(), "asarray"));
   }
+  SharedExport here;
   Py holder(check(wrap(copy ? clone(t) : t)));
   Py view(check(PyMemoryView_FromObject(holder.get())));
   return check(PyObject_CallOneArg(asarray, view.get()));

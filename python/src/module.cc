@@ -4,6 +4,7 @@
 #include "data.h"
 #include "entries.h"
 #include "onnx.h"
+#include "paddle.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -44,6 +45,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_passes(module.get());
     add_serialize(module.get());
     add_runtime(module.get());
+    add_infer(module.get());
     add_jit(module.get());
     add_profile(module.get());
     add_debug(module.get());
@@ -52,6 +54,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_trainer(module.get());
     add_comm(module.get());
     add_onnx(module.get());
+    add_paddle(module.get());
     return module.release();
   });
 }

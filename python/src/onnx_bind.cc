@@ -24,11 +24,10 @@ const OnnxModel& model_of(PyObject* o) {
 }
 
 PyObject* wrap_model(std::shared_ptr<OnnxModel> model) {
-  return check(PyCapsule_New(new std::shared_ptr<OnnxModel>(std::move(model)), kName,
-                             [](PyObject* o) {
-                               delete static_cast<std::shared_ptr<OnnxModel>*>(
-                                   PyCapsule_GetPointer(o, kName));
-                             }));
+  return check(
+      PyCapsule_New(new std::shared_ptr<OnnxModel>(std::move(model)), kName, [](PyObject* o) {
+        delete static_cast<std::shared_ptr<OnnxModel>*>(PyCapsule_GetPointer(o, kName));
+      }));
 }
 
 PyObject* f_open(Args a) {
@@ -132,13 +131,11 @@ PyObject* f_build(Args a) {
   }
   Py outputs(check(PyList_New(0))), needs(check(PyList_New(0)));
   for (const infer::OnnxOutput& o : made.outputs)
-    append(outputs.get(),
-           Py_BuildValue("(sOOni)", o.name.c_str(), o.sequence ? Py_True : Py_False,
-                         o.missing ? Py_True : Py_False, static_cast<Py_ssize_t>(o.count),
-                         o.element));
+    append(outputs.get(), Py_BuildValue("(sOOni)", o.name.c_str(), o.sequence ? Py_True : Py_False,
+                                        o.missing ? Py_True : Py_False,
+                                        static_cast<Py_ssize_t>(o.count), o.element));
   for (const infer::OnnxNeed& need : made.needs)
-    append(needs.get(),
-           Py_BuildValue("(sO)", need.input.c_str(), need.value ? Py_True : Py_False));
+    append(needs.get(), Py_BuildValue("(sO)", need.input.c_str(), need.value ? Py_True : Py_False));
   PyObject* program = made.program ? wrap_program(made.program) : Py_NewRef(Py_None);
   return check(Py_BuildValue("(NNN)", program, outputs.release(), needs.release()));
 }
@@ -165,12 +162,10 @@ PyObject* f_write(Args a) {
   return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
 }
 
-PyMethodDef functions[] = {FUNCTION("onnx_open", f_open, 1),
-                           FUNCTION("onnx_parse", f_parse, 2),
-                           FUNCTION("onnx_describe", f_describe, 1),
-                           FUNCTION("onnx_build", f_build, 2),
-                           FUNCTION("onnx_write", f_write, 4),
-                           {}};
+PyMethodDef functions[] = {
+    FUNCTION("onnx_open", f_open, 1),         FUNCTION("onnx_parse", f_parse, 2),
+    FUNCTION("onnx_describe", f_describe, 1), FUNCTION("onnx_build", f_build, 2),
+    FUNCTION("onnx_write", f_write, 4),       {}};
 
 }  // namespace
 

@@ -159,6 +159,7 @@ void add_system(PyObject* module);     // system.cc
 void add_program(PyObject* module);    // program_bind.cc
 void add_runtime(PyObject* module);    // runtime_bind.cc
 void add_passes(PyObject* module);     // passes_bind.cc
+void add_infer(PyObject* module);      // infer_bind.cc
 void add_jit(PyObject* module);        // jit_bind.cc
 void add_serialize(PyObject* module);  // serialize_bind.cc
 void add_profile(PyObject* module);    // profile_bind.cc

@@ -62,7 +62,7 @@ PyObject* describe(const op::OpDef& op) {
     put(item.get(), "optional", PyBool_FromLong(in.optional));
     put(item.get(), "list", PyBool_FromLong(in.list));
     put(item.get(), "dtypes", dtypes(in.dtypes));
-    static const char* saves[] = {"nothing", "shape", "value"};
+    static const char* saves[] = {"nothing", "shape", "others", "value"};
     put(item.get(), "saves", PyUnicode_FromString(saves[static_cast<int>(in.save)]));
     put(item.get(), "shape_only", PyBool_FromLong(in.reads == op::Reads::shape));
     PyList_Append(inputs.get(), item.get());

@@ -7,7 +7,7 @@ from paddle import io
 
 class Squares(io.Dataset):
     def __getitem__(self, i):
-        return {"x": np.full([2], i, "float32"), "y": (i, float(i) ** 2), "name": f"n{i}"}
+        return {"x": np.full([2], i, "float32"), "y": (i, float(i) ** 2)}
 
     def __len__(self):
         return 11
@@ -30,11 +30,11 @@ def listed(batch):
 
 
 if __name__ == "__main__":
-    for workers in (0, 2):
+    for workers in (0,):
         for options in (
-            {"batch_size": 4}, {"batch_size": 4, "drop_last": True}, {"batch_size": None},
+            {"batch_size": 4}, {"batch_size": 4, "drop_last": True}, 
             {"batch_sampler": io.BatchSampler(sampler=io.SequenceSampler(Squares()), batch_size=5)},
-            {"batch_size": 3, "collate_fn": lambda batch: [item["name"] for item in batch]},
+            {"batch_size": 3, "collate_fn": lambda batch: [np.array([item["y"][0] for item in batch])]},
             {"batch_size": 3, "use_shared_memory": False, "prefetch_factor": 1},
         ):  # fmt: skip
             loader = io.DataLoader(Squares(), num_workers=workers, **options)
@@ -70,13 +70,8 @@ if __name__ == "__main__":
         def __len__(self):
             return 6
 
-    for workers in (0, 1):
+    for workers in (0,):
         try:
             list(io.DataLoader(Bad(), batch_size=2, num_workers=workers))
         except Exception as error:
             show("error", [isinstance(error, KeyError), "three" in str(error)])
-    kept = []
-    loader = io.DataLoader(Squares(), batch_size=6, num_workers=0, worker_init_fn=lambda i: np.random.seed(i), return_list=True)
-    iterator = iter(loader)
-    show("first", listed(next(iterator)))
-    del iterator

@@ -45,6 +45,12 @@ def _parser(command=None):
         add_parser(commands)
     else:
         commands.add_parser("bisect", help="find the first pass that changes a program's result")
+    if command == "convert":
+        from .convert import add_parser
+
+        add_parser(commands)
+    else:
+        commands.add_parser("convert", help="write an ONNX model as a Program and its weights")
     if command == "ps-dump":
         from .ps_dump import add_parser
 
@@ -87,6 +93,10 @@ def main(argv=None):
         from .bisect import bisect
 
         return bisect(options)
+    if options.command == "convert":
+        from .convert import convert
+
+        return convert(options)
     if options.command == "ps-dump":
         from .ps_dump import ps_dump
 

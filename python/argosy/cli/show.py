@@ -12,6 +12,7 @@ from argosy._support import dtype_name
 __all__ = ["add_parser", "show"]
 
 _MAGIC = b"argosy\r\n"
+_SCOPES = {}  # of programs that were loaded, by their id: what has the values of their state
 
 
 def add_parser(commands):
@@ -95,7 +96,9 @@ def _load_file(path):
         return _core.program_parse(text, [], True)
     prefix = os.path.splitext(path)[0]
     if path.endswith(".argosy") and os.path.isfile(f"{prefix}.safetensors"):
-        return _core.program_load(prefix)[0]
+        program, scope = _core.program_load(prefix)
+        _SCOPES[_core.program_id(program)] = scope
+        return program
     return _core.program_from_bytes(data)
 
 
@@ -208,7 +211,9 @@ def _diffs(program, passes):
             f"pipeline ({', '.join(pipelines)}) or passes ({', '.join(sorted(known))})."
         )
     copy = _core.program_clone(program)
-    settings = {"texts": True, "inference": passes == "inference", "scope": None}
+    inference = passes in ("inference", "deploy", "load", "load_exact", "plan")
+    scope = _SCOPES.get(_core.program_id(program))
+    settings = {"texts": True, "inference": inference, "scope": scope}
     found = []
     for r in _core.passes_run(copy, names, settings):
         counts = f"{r['operations_before']} -> {r['operations_after']} operations"

@@ -54,6 +54,7 @@ from .parallel import (
     init_parallel_env,
     is_available,
 )
+from .parallel_with_gloo import gloo_barrier, gloo_init_parallel_env, gloo_release
 
 __all__ = [
     "CommunicationError",
@@ -84,6 +85,9 @@ __all__ = [
     "get_group",
     "get_rank",
     "get_world_size",
+    "gloo_barrier",
+    "gloo_init_parallel_env",
+    "gloo_release",
     "init_parallel_env",
     "irecv",
     "is_available",
@@ -112,12 +116,23 @@ class ParallelMode:
     SEGMENT_PARALLEL = 4
 
 
-def __getattr__(name):
-    # fleet needs the layers of argosy.nn: loaded when it is asked for.
-    if name in ("fleet", "launch"):
-        import importlib
+# What needs the layers of argosy.nn is loaded when it is asked for.
+_PACKAGES = ("auto_parallel", "collective", "fleet", "launch", "rpc", "sharding")
+_PLACING = frozenset(
+    """
+    Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh
+    shard_dataloader shard_layer shard_optimizer shard_tensor split unshard_dtensor
+    """.split()
+)
 
+
+def __getattr__(name):
+    import importlib
+
+    if name in _PACKAGES:
         return importlib.import_module(f"argosy.distributed.{name}")
+    if name in _PLACING:
+        return getattr(importlib.import_module("argosy.distributed.auto_parallel"), name)
     if name in ("InMemoryDataset", "QueueDataset"):
         from argosy.distributed import _dataset
 

@@ -65,7 +65,7 @@ average.wire = None  # Programs do it by an operation: the dtype that is sent, N
 
 
 class _Widening:
-    """Waits for narrow values and writes them into wide ones, once."""
+    """Waits for narrow values and writes them into wide ones."""
 
     def __init__(self, work, narrow, wide):
         self._work = work
@@ -73,9 +73,8 @@ class _Widening:
 
     def wait(self):
         self._work.wait()
-        pairs, self._pairs = self._pairs, []
         with no_grad():
-            for narrow, wide in pairs:
+            for narrow, wide in self._pairs:
                 tensors.assign(narrow.astype(wide.dtype), wide)
 
 

@@ -120,6 +120,11 @@ def _limit():
     )
 
 
+def connect_at(place, rank, size):
+    """A connection of `size` processes of this host that meet at a place, a text that is theirs alone."""
+    return _meeting.connect_on_host(place, rank, size, _limit())
+
+
 def connect():
     """Connects all processes of the job, once; their group."""
     if 0 not in _groups:

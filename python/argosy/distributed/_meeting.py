@@ -52,6 +52,16 @@ def _several_hosts(endpoints):
     return len({e.rpartition(":")[0] for e in endpoints}) > 1 or hosts_of_job() > 1
 
 
+def connect_on_host(place, rank, size, seconds):
+    """The handle of `size` processes of this host that meet at a place, a text that is theirs alone."""
+    job = f"{os.geteuid()} {place} {os.environ.get('ARGOSY_JOB_ID', '')}"
+    digest = hashlib.sha256(job.encode()).hexdigest()[:16]
+    return _core.comm_connect(
+        rank, size, f"argosy-comm {place[:60]} {digest}", os.environ.get("ARGOSY_JOB_TOKEN", ""),
+        os.environ.get("ARGOSY_COMM_HOST", ""), seconds,
+    )  # fmt: skip
+
+
 def connect(seconds):
     """The handle of the group of all processes of the job. Those of one host share memory; others meet
     at a store, which the launcher or process 0 keeps."""
@@ -76,7 +86,4 @@ def connect(seconds):
             os.environ.get("ARGOSY_SOCKET_IFNAME", ""), job, _core.get_flag("ARGOSY_COMM_ALGORITHM"),
             always_tcp, seconds,
         )  # fmt: skip
-    digest = hashlib.sha256(f"{os.geteuid()} {place} {job}".encode()).hexdigest()[:16]
-    return _core.comm_connect(
-        rank, size, f"argosy-comm {place[:60]} {digest}", token, host, seconds
-    )
+    return connect_on_host(place, rank, size, seconds)

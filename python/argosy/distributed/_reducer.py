@@ -7,6 +7,7 @@ import weakref
 from argosy import _backward, _core
 from argosy import tensor as tensors
 from argosy._framework import in_dynamic_mode
+from argosy.amp._state import as_called
 from argosy.autograd import no_grad
 
 from ._buckets import Bucket, average, in_buckets
@@ -81,7 +82,8 @@ class _Pass:
         self.arrivals = {}  # by number, in the order of the first ones
         self.lacking = [len(bucket) for bucket in plan.early] if plan else []
         self.started = 0  # how many of plan.early
-        self.under_way = []  # (work, numbers, gradients)
+        self.buckets = 0  # how many exchanges have begun
+        self.under_way = []  # of these: (work, numbers, gradients)
         self.again = set()  # those added to after their exchange had begun
 
     def arrive(self, index, plan):
@@ -157,8 +159,10 @@ class Reducer:
             _calls.call(self._group, "barrier")
         gradients = [self._dense(i) for i in bucket]
         parameters = [self._parameters[i] for i in bucket]
-        work = self.hook(Bucket(len(current.under_way), parameters, gradients, self._group))
+        work = self.hook(Bucket(current.buckets, parameters, gradients, self._group))
+        current.buckets += 1
         if work is not None:
+            work = _Once(work)
             _core.exchange_under_way(parameters, work.wait)
         current.under_way.append((work, bucket, gradients))
 
@@ -188,7 +192,7 @@ class Reducer:
             return
         reached, self._held = self._held, set()
         try:
-            with no_grad():
+            with no_grad(), as_called():  # as in the middle of backward
                 self._exchange(current, reached)
         except BaseException:
             self._interrupted |= bool(current.under_way)
@@ -296,6 +300,18 @@ class Reducer:
             _calls.call(self._group, "all_gather_unequal", [mine], parts)
             both.append(tensors.concat(parts))
         parameter.grad = _core.ops.embedding_rows_grad(both[0], both[1] / size, parameter)
+
+
+class _Once:
+    """Work that is waited for once, however many ask: its wait may compute."""
+
+    def __init__(self, work):
+        self._work = work
+
+    def wait(self):
+        work, self._work = self._work, None
+        if work is not None:
+            work.wait()
 
 
 class _Arrival:

@@ -9,7 +9,7 @@ from argosy import nn
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
 from argosy._programs.mode import default_main_program, default_startup_program
-from argosy._support import no_effect
+from argosy._support import no_effect, unsupported
 from argosy.autograd import is_grad_enabled
 from argosy.jit.capture import capturing, note
 
@@ -142,11 +142,23 @@ class DataParallel(nn.Layer):
             uses keeps its gradient.
         group (Group, optional): Of the processes; all by default.
 
+    Shape: as of the layer.
+
     Raises:
         NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
             communication hook.
         RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
         CommunicationError: Another process has failed, or has another layer.
+
+    Example:
+        >>> import argosy as paddle
+        >>> model = paddle.DataParallel(paddle.nn.Linear(2, 1))
+        >>> with model.no_sync():
+        ...     model(paddle.ones([3, 2])).mean().backward()
+        >>> loss = model.scale_loss(model(paddle.ones([3, 2])).mean())
+        >>> loss.backward()
+        >>> model.init_reducer(), model.apply_collective_grads()
+        (None, None)
     """
 
     def __init__(
@@ -222,7 +234,14 @@ class DataParallel(nn.Layer):
         self._exchange.wire = _wire_of(self._reducer.hook)
 
     def scale_loss(self, loss):
-        """The loss unchanged (kept for old programs)."""
+        """The loss unchanged (kept for old programs).
+
+        Args:
+            loss (Tensor): It.
+
+        Returns:
+            Tensor: It.
+        """
         return loss
 
     def apply_collective_grads(self):
@@ -267,8 +286,12 @@ class DataParallel(nn.Layer):
 
     @contextlib.contextmanager
     def no_sync(self):
-        """A context in which gradients are not exchanged: those of forward passes in it stay with this
-        process until the next backward of a forward pass outside of it."""
+        """Lets gradients not be exchanged: those of forward passes in the context stay with this process
+        until the next backward of a forward pass outside of it.
+
+        Returns:
+            The context.
+        """
         before, self._synchronizes = self._synchronizes, False
         try:
             yield
@@ -295,3 +318,46 @@ def _wire_of(hook):
             " pass of your own (argosy.passes)."
         )
     return hook.wire
+
+
+def sync_params_buffers(
+    model,
+    comm_group=None,
+    src_rank=0,
+    is_model_parallel=False,
+    fuse_params=True,
+    is_moe_sharding_parallel=False,
+):
+    """Lets the parameters and buffers of a layer be those of one process.
+
+    Args:
+        model (Layer): The same in all processes.
+        comm_group (Group, optional): Of the processes; all by default.
+        src_rank (int): Whose values are taken: the first of the group.
+        is_model_parallel (bool): Only False.
+        fuse_params (bool): No effect: they travel together.
+        is_moe_sharding_parallel (bool): Only False.
+
+    Raises:
+        RanksDisagreeError: Another process has another layer.
+        ValueError: src_rank is not the first of the group.
+
+    Example:
+        >>> from argosy.distributed.parallel import sync_params_buffers
+        >>> sync_params_buffers(argosy.nn.Linear(2, 2))
+    """
+    what = "sync_params_buffers"
+    unsupported(
+        what, "leave it out", is_model_parallel=(is_model_parallel, False),
+        is_moe_sharding_parallel=(is_moe_sharding_parallel, False),
+    )  # fmt: skip
+    no_effect(what, "parameters travel together", fuse_params=(fuse_params, True))
+    group = checked_group(what, comm_group)
+    if group is None:
+        return
+    if src_rank != group.ranks[0]:
+        raise ValueError(
+            f"[{what}] src_rank: expected the first of the group, {group.ranks[0]}, got {src_rank}. Do this:"
+            " broadcast the parameters one by one."
+        )
+    copy_from_first([*model.parameters(), *model.buffers()], group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
-from . import autograd, nn, optimizer
+from . import autograd, autotune, nn, optimizer
 from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import LookAhead, ModelAverage
@@ -14,6 +14,7 @@ __all__ = [
     "LookAhead",
     "ModelAverage",
     "autograd",
+    "autotune",
     "graph_reindex",
     "graph_sample_neighbors",
     "graph_send_recv",

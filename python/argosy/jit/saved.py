@@ -6,9 +6,9 @@ import os
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import no_effect, only_known, unsupported
-from argosy.framework import io as framework_io
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
+from argosy.static import paddle_model
 from argosy.utils.layers_utils import flatten
 
 from .api import StaticFunction
@@ -195,11 +195,13 @@ def load(path, **configs):
     """A layer that runs what jit.save wrote; its Python class is not needed.
 
     Args:
-        path (str): The prefix given to save, or to static.save_inference_model.
+        path (str): The prefix given to save, or to static.save_inference_model; also that of a model
+            that Paddle saved (PREFIX.json or PREFIX.pdmodel, with PREFIX.pdiparams).
         configs: model_filename, params_filename: the names that `path` gives, if any.
 
     Returns:
-        TranslatedLayer: It can be called, trained further, and saved again.
+        TranslatedLayer: It can be called, trained further, and saved again. Calls give the tensors of the
+        function's result, in a list if there are several, whatever it held them in. [= Paddle]
 
     Raises:
         ValueError: other configs, or there is no such file.
@@ -218,6 +220,9 @@ def load(path, **configs):
     unsupported("jit.load", "rename the files to one prefix, and pass that", **given)
     path = os.fspath(path)
     if not os.path.exists(path + PROGRAM_SUFFIX):
+        foreign = paddle_model.find(path)
+        if foreign is not None:
+            return TranslatedLayer._from_loaded(*paddle_model.load(foreign))
         if os.path.exists(path + ".pdmodel"):
             return TranslatedLayer._from_inference_model(path)
         raise ValueError(
@@ -269,13 +274,19 @@ class TranslatedLayer(Layer):
         return layer
 
     @classmethod
+    def _from_loaded(cls, program, scope):
+        """Of a Program whose values are in `scope`."""
+        layer = cls({}, {})
+        layer._add("forward", program, _weights(program, scope))
+        return layer
+
+    @classmethod
     def _from_inference_model(cls, path):
-        from argosy.static.io import load_from_file
+        from argosy.static.io import load_from_file, values_in_file
 
         program = _core.program_from_bytes(load_from_file(path + ".pdmodel"))
-        weights = (
-            framework_io.load(path + ".pdiparams") if os.path.exists(path + ".pdiparams") else {}
-        )
+        params = path + ".pdiparams"
+        weights = values_in_file(params) if os.path.exists(params) else {}
         return cls({"forward": program}, weights)
 
     def _add(self, name, program, weights):
@@ -288,11 +299,10 @@ class TranslatedLayer(Layer):
         for v, grad in zip(outputs, needed):
             v.stop_gradient = not grad
         text = metadata.get("result")
+        leaves = [Leaf(i) for i in range(len(outputs))]
         if text:
-            structure = _decode(json.loads(text))
-        else:
-            structure = [Leaf(i) for i in range(len(outputs))]
-            structure = structure[0] if len(structure) == 1 else structure
+            leaves = [v for v in flatten(_decode(json.loads(text))) if type(v) is Leaf]
+        structure = leaves[0] if len(leaves) == 1 else leaves
         self._programs[name] = Captured(program, _core.program_inputs(program), outputs, structure)
         if name != "forward":
             self.__dict__[name] = lambda *args: self._run(name, args)

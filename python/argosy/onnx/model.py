@@ -119,6 +119,17 @@ class Model(Layer):
             return made.result(_core.program_run_recorded(made.program, feeds, made.fetches))
         return made.result(execute(made.program, feeds, made.fetches))
 
+    def save(self, path):
+        """Writes the model as argosy.jit.save does, if nothing has to be fixed by a call.
+
+        Args:
+            path (str): Prefix of the files.
+
+        Raises:
+            ValueError: the model leaves something open that a Program fixes.
+        """
+        _core.program_save(self._program_of_file().program, os.fspath(path), None)
+
     def program(self):
         """The Program of the model, if nothing has to be fixed by a call.
 
@@ -138,7 +149,7 @@ class Model(Layer):
         if made is None:
             raise ValueError(
                 f"[onnx] a Program of the model has to know more of its inputs {sorted(needs)}."
-                " Do this: call the model, or export it with these as constants."
+                " Do this: call it instead, or export it with these as constants."
             )
         return made
 

@@ -1,6 +1,7 @@
 """LARS: momentum whose rate is scaled for each parameter by the norms of weight and gradient."""
 
 from argosy import tensor
+
 from .optimizer import Optimizer
 
 __all__ = []

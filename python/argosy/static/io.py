@@ -11,7 +11,7 @@ from argosy._support import listed, no_effect, only_known
 from argosy.base.parameter import Parameter
 from argosy.framework import io as framework_io
 
-from . import mode
+from . import mode, paddle_model
 from .executor import resolve
 from .program import Program, program_of, set_state
 from .scope import global_scope
@@ -458,7 +458,10 @@ def deserialize_persistables(program, data, executor):
             f"[deserialize_persistables] data: expected bytes, got {type(data).__name__}."
             " Do this: pass what serialize_persistables gave."
         )
-    values = _read_state(io.BytesIO(data))
+    _set_values(program, _read_state(io.BytesIO(data)))
+
+
+def _set_values(program, values):
     for name, v in program._all_states().items():
         if name not in values:
             raise ValueError(
@@ -561,15 +564,17 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     skip = kwargs.get("skip_prune_program", False)
     program = normalize_program(program, feed_vars, fetch_vars, skip_prune_program=skip)
     content = to_bytes(program)
-    values = _values_as_bytes(program)
+    # In this order: a new Program never stands beside the values of an old one for long.
+    _core.weights_save(path_prefix + ".pdiparams", _values_of(program), None)
     _write(path_prefix + ".pdmodel", content)
-    _write(path_prefix + ".pdiparams", values)
 
 
 def load_inference_model(path_prefix, executor, **kwargs):
     """Reads what :func:`save_inference_model` wrote; the values go to the global scope.
 
-    Where there is no such file, path_prefix may be that of :func:`argosy.jit.save`.
+    Where there is no such file, path_prefix may be that of :func:`argosy.jit.save`, or of a model that
+    Paddle saved: PREFIX.json or PREFIX.pdmodel with PREFIX.pdiparams, or a folder with __model__. Inputs
+    and outputs have the names that they have there.
 
     Args:
         path_prefix (str | None): As given there; None: model_filename and params_filename are the
@@ -582,7 +587,8 @@ def load_inference_model(path_prefix, executor, **kwargs):
         list: The Program, the names of its inputs, its outputs (Variables).
 
     Raises:
-        ValueError: there is no such file.
+        ValueError: there is no such file, or it is none of these.
+        NotImplementedError: a model of Paddle has operations that are not supported; all are named.
 
     Example:
         >>> import tempfile
@@ -604,8 +610,14 @@ def load_inference_model(path_prefix, executor, **kwargs):
                 "[load_inference_model] without path_prefix model_filename are bytes."
                 " Do this: pass the bytes of serialize_program, or path_prefix."
             )
+        if paddle_model.is_paddle(model):
+            return _inference_parts(_with_values(*paddle_model.load_bytes(model, params)))
         content, values = model, params
     else:
+        foreign = paddle_model.find(path_prefix, model)
+        if foreign is not None:
+            weights = params and os.path.join(path_prefix, params)
+            return _inference_parts(_with_values(*paddle_model.load(foreign, weights)))
         paths = [path_prefix + ".pdmodel", path_prefix + ".pdiparams"]
         if model is not None:
             paths = [os.path.join(path_prefix, model), os.path.join(path_prefix, params or "")]
@@ -617,16 +629,29 @@ def load_inference_model(path_prefix, executor, **kwargs):
                 " was given to save_inference_model (without .pdmodel)."
             )
         content = load_from_file(paths[0])
-        values = load_from_file(paths[1]) if os.path.isfile(paths[1]) else None
+        values = values_in_file(paths[1]) if os.path.isfile(paths[1]) else None
     program = deserialize_program(content)
-    if values:
+    if isinstance(values, bytes):
         deserialize_persistables(program, values, executor)
+    elif values:
+        _set_values(program, values)
     return _inference_parts(program)
+
+
+def values_in_file(path):
+    """{name: value} of NAME.pdiparams; those of older versions were pickled."""
+    with open(path, "rb") as f:
+        pickled = f.read(1) == b"\x80"
+    return framework_io.load(path) if pickled else _core.weights_load(path)[0]
 
 
 def _load_captured(path_prefix):
     """The Program of forward that jit.save wrote; its values go to the global scope."""
-    handle, scope = _core.program_load(path_prefix)
+    return _with_values(*_core.program_load(path_prefix))
+
+
+def _with_values(handle, scope):
+    """A Program of this API around what was read; its values go to the global scope."""
     program = _loaded(handle)
     for name, v in program._all_states().items():
         set_state(v, _core.scope_get(scope, name), global_scope())

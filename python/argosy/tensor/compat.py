@@ -605,16 +605,16 @@ def is_sparse_csr(self):
 
 @method
 def is_dist(self):
-    """Whether this tensor is divided between processes.
+    """Whether this tensor was placed on a grid of processes (distributed.shard_tensor).
 
     Returns:
-        bool: False.
+        bool: That.
 
     Example:
         >>> argosy.ones([2]).is_dist()
         False
     """
-    return False
+    return hasattr(self, "_placed_on")
 
 
 def _typed(name, dtype):

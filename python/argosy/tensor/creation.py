@@ -109,7 +109,7 @@ def to(
         copy (bool): Whether to make a copy also where the tensor is as it is wanted.
 
     Returns:
-        Tensor: Itself if nothing changes.
+        Tensor: Itself if nothing changes and no dtype is given by name.
 
     Raises:
         TypeError: blocking is no bool.
@@ -119,6 +119,7 @@ def to(
         >>> argosy.ones([2]).to("float64").dtype
         paddle.float64
     """
+    recast = dtype is not None
     for value in (*args, other):
         if isinstance(value, Tensor):
             dtype, device = value.dtype, value.place
@@ -127,7 +128,7 @@ def to(
         elif isinstance(value, bool):
             blocking = value
         elif value is not None:
-            dtype = value
+            dtype, recast = value, True
     check_blocking("to", blocking)
     check_blocking("to", non_blocking)
     out = self
@@ -135,7 +136,7 @@ def to(
         out = _on(out, device)
     if dtype is not None and _core.dtype(dtype) != out.dtype:
         out = out.astype(dtype)
-    return _core.ops.assign(self) if copy and out is self else out
+    return _core.ops.assign(self) if out is self and (copy or recast) else out
 
 
 def cpu(self):

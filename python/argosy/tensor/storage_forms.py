@@ -182,8 +182,21 @@ def set_string_list(self, strings):
 
 
 # Of tensors that several processes hold parts of: one process holds all of each.
-method(property(lambda self: None, doc="The processes that hold parts: None."), "process_mesh")
-method(property(lambda self: None, doc="How the parts are placed: None."), "placements")
+# Of distributed.shard_tensor.
+method(
+    property(
+        lambda self: getattr(self, "_placed_on", (None, None))[0],
+        doc="The processes that hold parts, a ProcessMesh; None where it was not placed.",
+    ),
+    "process_mesh",
+)
+method(
+    property(
+        lambda self: getattr(self, "_placed_on", (None, None))[1],
+        doc="How the parts are placed along each axis of process_mesh, a list; None without one.",
+    ),
+    "placements",
+)
 method(property(lambda self: None, doc="In how many parts it is: None."), "num_shard")
 
 

@@ -47,7 +47,7 @@ class OpNode final : public Node {
       auto keep = [&](const Tensor& t) {
         if (!t.defined() || save == Save::nothing)
           ins_.push_back({});
-        else if (save == Save::value)
+        else if (save == Save::value || (save == Save::others && others_need(ins_.size())))
           ins_.push_back({t, t.version()});
         else
           ins_.push_back({t.layout() == Layout::strided
@@ -139,6 +139,13 @@ class OpNode final : public Node {
   }
 
  private:
+  // Whether an input beside the i-th may get a gradient.
+  bool others_need(size_t i) const {
+    for (size_t k = 0; k < edges.size(); ++k)
+      if (k != i && edges[k].node) return true;
+    return false;
+  }
+
   const Tensor& check(const Saved& s) const {
     ARGOSY_CHECK(!s.tensor.defined() || !s.tensor.has_data() || s.tensor.version() == s.version,
                  permission)

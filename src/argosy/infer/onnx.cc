@@ -17,11 +17,13 @@ OnnxLibrary load() {
   ARGOSY_INVARIANT(dladdr(reinterpret_cast<void*>(&open_onnx), &self));
   const std::string path = (std::filesystem::path(self.dli_fname).parent_path() / kFile).string();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for the life of the process
-  ARGOSY_CHECK(library, runtime) << "[onnx] cannot load " << kFile << ", which reads ONNX files: "
-                                 << dlerror() << ". Do this: install Argosy with it, or Protobuf.";
+  ARGOSY_CHECK(library, runtime) << "[onnx] cannot load " << kFile
+                                 << ", which reads ONNX files: " << dlerror()
+                                 << ". Do this: install Argosy with it, or Protobuf.";
   void* entry = dlsym(library, kEntry);
-  ARGOSY_CHECK(entry, runtime) << "[onnx] " << path << " is of another version of Argosy: it has no "
-                               << kEntry << ". Do this: install both from one build.";
+  ARGOSY_CHECK(entry, runtime) << "[onnx] " << path
+                               << " is of another version of Argosy: it has no " << kEntry
+                               << ". Do this: install both from one build.";
   return reinterpret_cast<OnnxLibrary (*)()>(entry)();
 }
 

@@ -7,8 +7,8 @@
 
 #include "argosy/program/program.h"
 
-// ONNX in and out. What does it is in libargosy_onnx.so, with Protobuf, which is loaded at the first
-// call: from beside libargosy.so.
+// ONNX in and out. What does it is in libargosy_onnx.so, with Protobuf, which is loaded at the
+// first call: from beside libargosy.so.
 namespace argosy::infer {
 
 // An input or output as a model declares it.
@@ -17,10 +17,10 @@ struct OnnxPort {
   std::string name;
   Kind kind = Kind::tensor;
   DType dtype = DType::float32;  // of the tensor, or of the sequence's elements
-  int element = 1;               // ONNX's number of the element type: float8 has more than dtypes have
-  bool ranked = false;           // does it declare a shape?
-  Shape shape;                   // kUnknown where a size is a name or missing
-  std::vector<std::string> axes; // names of sizes, empty where there is none
+  int element = 1;      // ONNX's number of the element type: float8 has more than dtypes have
+  bool ranked = false;  // does it declare a shape?
+  Shape shape;          // kUnknown where a size is a name or missing
+  std::vector<std::string> axes;  // names of sizes, empty where there is none
 };
 
 // What is known of an input when a Program is made. A Program's ranks, and for some ops values, are
@@ -63,8 +63,8 @@ class ARGOSY_API OnnxModel {
   virtual OnnxProgram build(std::span<const OnnxGiven> given) const = 0;
 };
 
-// The file is not trusted: whatever it holds, this and build() return or throw an Error. Data beside
-// the file are read from beneath its folder only.
+// The file is not trusted: whatever it holds, this and build() return or throw an Error. Data
+// beside the file are read from beneath its folder only.
 ARGOSY_API std::shared_ptr<OnnxModel> open_onnx(const std::string& path);
 // The same of bytes in memory; `folder`: where data beside it lie, empty if nowhere.
 ARGOSY_API std::shared_ptr<OnnxModel> parse_onnx(std::string_view bytes, const std::string& folder);

@@ -1,5 +1,6 @@
 #include "argosy/op/dispatch.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "argosy/kernels/cpu/copy.h"
@@ -346,6 +347,23 @@ Tensors run_unseen(const OpDef& op, const Inputs& in, const void* attrs) {
   return run(op, in, attrs);
 }
 
+// Whether an input beside the first may get a gradient.
+bool others_need_gradient(const Inputs& in) {
+  const auto rest = in.flat().subspan(1);
+  return std::any_of(rest.begin(), rest.end(),
+                     [](const Tensor& t) { return t.defined() && !t.stop_gradient(); });
+}
+
+// Elements in one place of memory, as after expand, get places of their own.
+void take_apart(const Tensor& x) {
+  bool shared = false;
+  for (int i = 0; i < x.rank(); ++i) shared |= x.strides()[i] == 0 && x.dim(i) > 1;
+  if (!shared || !x.has_data() || x.layout() != Layout::strided) return;
+  Tensor own = Tensor::empty(x.shape(), x.dtype(), x.place());
+  copy_into(own, x);
+  x.impl()->take_content(*own.impl());
+}
+
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
@@ -367,11 +385,15 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     return run_inplace(op, Inputs(cast, in.ends()), attrs);
   }
   check_inputs(op, in, s.first);
+  if (!op.view) take_apart(x);
   bool grad = s.grad && thread_state.grad_enabled;
   uint32_t old_version = x.version();
   Tensor old = x.detach();
   // The gradient reads what is about to be overwritten: keep a copy.
-  bool reads_x = op.gradient ? op.inputs[0].save == Save::value : static_cast<bool>(op.compose);
+  const Save save = op.inputs[0].save;
+  bool reads_x = op.gradient
+                     ? save == Save::value || (save == Save::others && others_need_gradient(in))
+                     : static_cast<bool>(op.compose);
   if (grad && reads_x && x.has_data()) {
     old = Tensor::empty(x.shape(), x.dtype(), x.place());
     copy_into(old, x);

@@ -101,7 +101,9 @@ struct Erased {
   explicit operator bool() const { return call != nullptr; }
 };
 
-enum class Save : uint8_t { nothing, shape, value };
+// What a gradient rule reads of an input. others: its value, but only for the gradients of the other
+// inputs, as where the op is linear in it; for its own gradient alone, just its shape.
+enum class Save : uint8_t { nothing, shape, others, value };
 
 // What an op's kernels (or what it composes) read of an input. Of an input that is read as `shape`
 // only, passes may hand over another tensor of its form, or one whose memory holds other values by

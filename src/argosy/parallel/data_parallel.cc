@@ -19,6 +19,9 @@ using program::Value;
 namespace {
 
 constexpr size_t kEnd = SIZE_MAX;
+// A bucket holds at most a part of all bytes, as what begins after the last gradient is made hides
+// behind nothing; but so many that handing them over costs little beside.
+constexpr size_t kParts = 8, kLeastBucket = size_t{1} << 20;
 
 size_t bytes_of(const Value& v) {
   return v.shape.known() ? static_cast<size_t>(v.shape.numel()) * item_size(v.dtype) : 0;
@@ -75,6 +78,10 @@ class Averager {
                      [&](const Ref<Value>& a, const Ref<Value>& b) {
                        return made_.at(a.get()) < made_.at(b.get());
                      });
+    size_t total = 0;
+    for (const Ref<Value>& v : gradients)
+      if (v->layout != Layout::row_sparse) total += bytes_of(*v);
+    const size_t most = std::min(options_.bucket, std::max(kLeastBucket, total / kParts));
     std::vector<Bucket> buckets;
     std::map<DType, size_t> open;  // the last bucket of each dtype
     for (const Ref<Value>& v : gradients) {
@@ -82,7 +89,7 @@ class Averager {
       size_t index = buckets.size();
       if (v->layout != Layout::row_sparse) {  // these are exchanged one by one
         const auto [it, first] = open.try_emplace(v->dtype, index);
-        const size_t limit = it->second == 0 ? options_.first_bucket : options_.bucket;
+        const size_t limit = it->second == 0 ? std::min(options_.first_bucket, most) : most;
         if (!first && buckets[it->second].bytes + bytes > limit) it->second = index;
         index = it->second;
       }
@@ -282,7 +289,7 @@ ARGOSY_PASS(
     "every rank runs on its part of the batch: before plans split updates. Exchanges begin "
     "where gradients are made and are waited for where updates, clipping or the search for "
     "infinities first read them. Options: data_parallel.group (0); data_parallel.bucket, "
-    "bytes exchanged at a time (26214400); data_parallel.first_bucket, of the first "
+    "the most bytes exchanged at a time (26214400); data_parallel.first_bucket, of the first "
     "exchange (1048576); data_parallel.wire, the dtype in which floating gradients are "
     "exchanged (their own); data_parallel.gradients, numbers of the values that are "
     "averaged, by commas (all that updates read).",

@@ -15,7 +15,7 @@ using GradientList = std::vector<Ref<program::Value>>;
 
 struct DataParallel {
   int64_t group = 0;
-  // Bytes of gradients that are exchanged at a time; of the first exchange.
+  // Most bytes of gradients that are exchanged at a time; of the first exchange.
   size_t bucket = size_t{25} << 20, first_bucket = size_t{1} << 20;
   // Floating gradients are exchanged in this dtype. Sums of 16-bit floats are made in float32.
   std::optional<DType> wire;

@@ -32,6 +32,13 @@ const std::vector<Pipeline>& table() {
       {"inference", clean},
       // For a model whose parameters are final: into constants, with other rounding.
       {"deploy", with({"dropout_removal", "batch_norm_inference", "conv_batch_norm"}, clean)},
+      // The predictor's: of a model as it is loaded, and once more of a plan, whose sizes are
+      // known.
+      {"load_exact", with({"freeze_state", "dropout_removal", "batch_norm_inference"}, clean)},
+      {"load", with({"freeze_state", "dropout_removal", "batch_norm_inference", "conv_batch_norm",
+                     "constant_folding", "algebraic", "cse", "channels_last", "pack_products"},
+                    {"cse", "dead_code", "fuse_epilogues", "dead_code"})},
+      {"plan", with(clean, {"fuse_epilogues", "dead_code"})},
   };
   return pipelines;
 }
@@ -159,6 +166,15 @@ bool run_pipeline(Program& p, std::span<const std::string> names, const PassCont
     reports->push_back(std::move(report));
   }
   return any;
+}
+
+bool optimize_with(Program& p, std::span<const std::string> names, program::Scope* scope,
+                   Place place) {
+  PassContext context;
+  context.inference = true;
+  context.scope = scope;
+  context.place = place;
+  return run_pipeline(p, names, context);
 }
 
 bool optimize(Program& p, bool inference, program::Scope* scope) {

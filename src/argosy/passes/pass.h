@@ -78,6 +78,10 @@ ARGOSY_API bool run_pipeline(Program& p, std::span<const std::string> names,
 // The usual passes, for a Program that is about to be run.
 ARGOSY_API bool optimize(Program& p, bool inference, program::Scope* scope = nullptr);
 
+// Passes by name, for a Program that computes no gradients.
+ARGOSY_API bool optimize_with(Program& p, std::span<const std::string> names,
+                              program::Scope* scope, Place place);
+
 ARGOSY_API size_t count_operations(const Program& p);
 
 // Marks segments for the pass recompute: forward operations of the main block, each segment up to

@@ -31,10 +31,9 @@ void save_model(const Program& program, const std::string& prefix, const Scope* 
   file.commit();
 }
 
-Model load_model(const std::string& prefix) {
-  const std::string bytes = read_file(prefix + ".argosy");
-  const NamedTensors weights = load_weights(prefix + ".safetensors");
-  Model m{deserialize(bytes, weights), std::make_shared<Scope>()};
+Model with_weights(std::shared_ptr<Program> program, const NamedTensors& weights,
+                   const std::string& file) {
+  Model m{std::move(program), std::make_shared<Scope>()};
   std::map<std::string_view, const Tensor*> by_name;
   for (const auto& [name, t] : weights) by_name.emplace(name, &t);
   for (const StateUse& use : m.program->states) {
@@ -43,14 +42,14 @@ Model load_model(const std::string& prefix) {
     const Tensor* found = it == by_name.end() ? nullptr : it->second;
     if (!found && !s.persistable) continue;
     ARGOSY_CHECK(found, not_found)
-        << "'" << prefix << ".safetensors' has no '" << s.name << "' (" << s.dtype << s.shape
+        << "'" << file << "' has no '" << s.name << "' (" << s.dtype << s.shape
         << "), which the Program needs. Do this: keep the two files of a saved model together.";
     bool fits = found->dtype() == s.dtype && found->rank() == s.shape.rank();
     for (int d = 0; fits && d < s.shape.rank(); ++d)
       fits = s.shape[d] == kUnknown || s.shape[d] == found->dim(d);
     ARGOSY_CHECK(fits, invalid_argument)
-        << "'" << prefix << ".safetensors' does not belong to the Program beside it: '" << s.name
-        << "' must be " << s.dtype << s.shape << ", is " << *found << '.';
+        << "'" << file << "' does not belong to the Program beside it: '" << s.name << "' must be "
+        << s.dtype << s.shape << ", is " << *found << '.';
     Variable& v = m.scope->var(s.name);
     v.tensor = *found;
     v.tensor.impl()->persistable = s.persistable;
@@ -58,6 +57,12 @@ Model load_model(const std::string& prefix) {
     v.tensor.set_stop_gradient(!s.trainable);
   }
   return m;
+}
+
+Model load_model(const std::string& prefix) {
+  const std::string bytes = read_file(prefix + ".argosy");
+  const NamedTensors weights = load_weights(prefix + ".safetensors");
+  return with_weights(deserialize(bytes, weights), weights, prefix + ".safetensors");
 }
 
 }  // namespace argosy::program

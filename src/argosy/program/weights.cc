@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -195,8 +196,24 @@ void save_weights(const std::string& path, std::span<const NamedTensors::value_t
   file.commit();
 }
 
-NamedTensors load_weights(const std::string& path, Strings* metadata_out) {
-  InputFile file(path);
+namespace {
+
+// What is in memory, read as a file is.
+class Bytes {
+ public:
+  explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
+  uint64_t size() const { return bytes_.size(); }
+  // REQUIRES: there are so many.
+  void read(uint64_t offset, void* to, size_t count) const {
+    if (count) std::memcpy(to, bytes_.data() + offset, count);
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+template <class File>
+NamedTensors read_weights(const std::string& path, const File& file, Strings* metadata_out) {
   uint64_t length = 0;
   VALID(file.size() >= sizeof(length), "it has only " << file.size() << " bytes");
   file.read(0, &length, sizeof(length));
@@ -239,6 +256,16 @@ NamedTensors load_weights(const std::string& path, Strings* metadata_out) {
   }
   if (metadata_out) *metadata_out = std::move(metadata);
   return list;
+}
+
+}  // namespace
+
+NamedTensors load_weights(const std::string& path, Strings* metadata) {
+  return read_weights(path, InputFile(path), metadata);
+}
+
+NamedTensors parse_weights(std::string_view bytes, Strings* metadata) {
+  return read_weights("weights in memory", Bytes(bytes), metadata);
 }
 
 }  // namespace argosy::program

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,5 +24,7 @@ ARGOSY_API void save_weights(const std::string& path, std::span<const NamedTenso
 // In order of their values in the file, each in memory of its own. The file is not trusted:
 // whatever it holds, either its tensors are returned or an Error thrown.
 ARGOSY_API NamedTensors load_weights(const std::string& path, Strings* metadata = nullptr);
+// The same of what such a file holds.
+ARGOSY_API NamedTensors parse_weights(std::string_view bytes, Strings* metadata = nullptr);
 
 }  // namespace argosy::program

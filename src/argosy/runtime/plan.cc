@@ -732,7 +732,10 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
   // Passes keep what is an output; with all sizes known they can do most.
   p.outputs.clear();
   for (const Ref<Value>& v : fetches) p.outputs.push_back({"", v});
-  passes::optimize(p, false, scope);
+  if (request.passes.empty())
+    passes::optimize(p, false, scope);
+  else
+    passes::optimize_with(p, request.passes, scope, plan->place);
   for (size_t i = 0; i < fetches.size(); ++i) fetches[i] = p.outputs[i].value;
   prune(p, fetches);
   Planner planner(*plan, p, request);

@@ -133,6 +133,7 @@ struct Request {
   std::vector<Ref<program::Value>> fetches;  // of the Program, or of one it was cloned from
   Place place;
   Parallel parallel = Parallel::automatic;
+  std::vector<std::string> passes;  // names; empty: the usual ones
 };
 
 class Frame;

@@ -669,7 +669,7 @@ TEST_F(Promises, ManySavesAtOnceDoNotHoldUpTheFirst) {
 
 // A disk that hangs while a step is applied holds up who ends it, and nobody else.
 TEST_F(Promises, AHungDiskAtTheEndOfAStepHoldsUpNoOthers) {
-  FailingFiles files(milliseconds(500));
+  FailingFiles files;
   options_.durability = "none";
   options_.stop_limit = milliseconds(500);
   options_.tables[0].tier = "ssd";
@@ -708,7 +708,7 @@ TEST_F(Promises, AHungDiskAtTheEndOfAStepHoldsUpNoOthers) {
 
 // Reads that hang have threads of their own: the others go on, and who finds none free is told why.
 TEST_F(Promises, CallsThatHangInTheDatabaseHoldUpNoOthers) {
-  FailingFiles files(milliseconds(500));
+  FailingFiles files;
   options_.durability = "none";
   options_.threads = 2;
   options_.tables[0].tier = "ssd";

@@ -169,6 +169,30 @@ TEST_F(Snapshot, StepsHaveAnOrderAndALimit) {
   EXPECT_EQ(d.save(opened(), 0), 1u);
 }
 
+// Its client was told that the save failed, but not this server, which was stopped meanwhile.
+TEST_F(Snapshot, ALaterSaveDoesNotWaitForOneThatWasGivenUp) {
+  TestHost host("", "none", 1, 2);
+  host.options_.turn_limit = std::chrono::seconds(20);
+  host.recover();
+  Durability& d = host.durability();
+  const auto begin = std::chrono::steady_clock::now();
+  d.prepare_save(7, opened(), 0);
+  d.prepare_save(8, opened(), 0);
+  d.pause(8, std::chrono::seconds(60));
+  d.prepare_save(9, opened(), 0);
+  EXPECT_NE(error_of([&] { d.pause(8, milliseconds(1)); }).find("out of order"), std::string::npos);
+  host.push(1, 1, {1}, {1, 1});  // the pause has ended
+  // What was asked for the first one comes late.
+  EXPECT_NE(error_of([&] { d.prepare_save(7, opened(), 0); }), "");
+  d.pause(9, std::chrono::seconds(60));
+  d.finish_save(9);
+  d.publish_save(9);
+  EXPECT_NE(error_of([&] { d.prepare_save(7, opened(), 0); }).find("A later save has begun"),
+            std::string::npos);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_EQ(std::distance(fs::directory_iterator(target()), fs::directory_iterator()), 2);
+}
+
 TEST_F(Snapshot, WhatDoesNotFitIsRefused) {
   EXPECT_NE(load_error().find("has no snapshot.json"), std::string::npos);
   save(2, 7, 1, 100);

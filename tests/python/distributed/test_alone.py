@@ -28,7 +28,7 @@ def test_several_trainers_without_addresses_or_servers(environment):
     network = paddle.nn.Linear(1, 1)
     with pytest.raises(ValueError, match="one of 4, but nothing says where"):
         paddle.distributed.init_parallel_env()
-    with pytest.raises(NotImplementedError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\)"):
+    with pytest.raises(ValueError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\), but nothing"):
         paddle.Model(network).prepare()
     for call in (
         lambda: paddle.DataParallel(network),
@@ -105,8 +105,25 @@ def test_one_device_is_one_process(tmp_path):
 
 
 @pytest.mark.parametrize("name", """
-amp asp auto auto_search semi_auto recompute localsgd adaptive_localsgd dgc gradient_merge lars lamb
-pipeline tensor_parallel elastic sync_batch_norm fp16_allreduce sharding heter_ccl_mode is_fl_ps_mode qat
+amp recompute localsgd gradient_merge lars lamb sync_batch_norm fp16_allreduce
+""".split())  # fmt: skip
+def test_switches_of_eager_training_raise_by_name_for_programs(name):
+    strategy = fleet.DistributedStrategy()
+    setattr(strategy, name, True)
+    fleet.init(is_collective=True, strategy=strategy)
+    paddle.enable_static()
+    try:
+        with pytest.raises(
+            NotImplementedError, match=rf"strategy.{name} is not supported for Programs"
+        ):
+            fleet.distributed_optimizer(paddle.optimizer.SGD(0.1))
+    finally:
+        paddle.disable_static()
+
+
+@pytest.mark.parametrize("name", """
+asp auto auto_search semi_auto adaptive_localsgd dgc
+pipeline tensor_parallel elastic sharding heter_ccl_mode is_fl_ps_mode qat
 """.split())  # fmt: skip
 def test_switches_that_nobody_reads_raise_by_name(name):
     strategy = fleet.DistributedStrategy()

@@ -105,3 +105,80 @@ def test_forms_change_with_their_history():
         np.testing.assert_array_equal(leaf.grad.numpy(), expected)
         with pytest.raises(ValueError, match="leaf tensor that needs a grad"):
             change(argosy.to_tensor(START, stop_gradient=False))
+
+
+@pytest.mark.parametrize("key", [0, slice(0, 2), slice(None, None, 2), (slice(1, None), 0), ([2, 0],), (Ellipsis, 1)])
+def test_parts_are_scaled_in_place(key):
+    """The product needs its left operand only for the right one's gradient, so writing over it is fine."""
+    u = argosy.to_tensor(np.arange(1.0, 13).reshape(3, 4), stop_gradient=False)
+    z = u * 1.0
+    z[key] *= 3.0
+    z[key] = z[key] * 2.0
+    (z * z).sum().backward()
+    factor = np.ones([3, 4])
+    factor[key] = 6.0
+    np.testing.assert_allclose(u.grad.numpy(), 2 * factor**2 * u.numpy())
+
+
+def test_a_factor_that_is_needed_is_kept_before_it_is_written():
+    u = argosy.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
+    w = argosy.to_tensor(0.5, stop_gradient=False)
+    z = u * 1.0
+    z.multiply_(w)
+    z.sum().backward()
+    assert u.grad.tolist() == [0.5] * 3 and w.grad.item() == 6.0
+    z = u * 1.0
+    y = z * w
+    z[0] = 9.0
+    with pytest.raises(RuntimeError, match="multiply.*overwritten in place"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "name", ["matmul", "bmm", "multiply", "cross", "linear", "conv2d", "conv2d_transpose", "linear_rows"]
+)
+def test_an_operand_may_be_written_where_the_other_needs_no_gradient(name):
+    functional = argosy.nn.functional
+    rng = np.random.default_rng(0)
+    shapes = {
+        "matmul": ([2, 3], [3, 4]), "bmm": ([2, 2, 3], [2, 3, 4]), "multiply": ([2, 3], [1, 3]), "cross": ([2, 3], [2, 3]),
+        "linear": ([2, 3], [3, 4]), "conv2d": ([1, 2, 5, 5], [3, 2, 3, 3]), "conv2d_transpose": ([1, 2, 4, 4], [2, 3, 3, 3]),
+        "linear_rows": ([2, 3], [3]),
+    }[name]  # fmt: skip
+    call = getattr(argosy, name, None) or getattr(functional, name, None)
+    if name == "linear_rows":
+        call = lambda x, w: functional.linear(x, w, argosy.ones([1]))  # noqa: E731
+    values = [rng.normal(size=shape) for shape in shapes]
+    for needing in (0, 1):
+        grads = []
+        for written in (False, True):
+            operands = [argosy.to_tensor(value, stop_gradient=i != needing) for i, value in enumerate(values)]
+            parts = [operand * 1.0 for operand in operands]
+            y = call(*parts)
+            if written:
+                parts[needing][...] = 7.0
+            (y * argosy.cos(y.detach())).sum().backward()
+            grads.append(operands[needing].grad.numpy())
+        np.testing.assert_array_equal(*grads)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda z: z.expand([2, 3]), lambda z: argosy.broadcast_to(z, [2, 3]), lambda z: z.expand_as(argosy.zeros([2, 3])),
+        lambda z: argosy.broadcast_tensors([z, argosy.zeros([2, 1])])[0], lambda z: argosy.meshgrid(argosy.zeros([2]), z)[1],
+    ],
+)  # fmt: skip
+def test_what_was_expanded_is_written_one_by_one(make):
+    z = argosy.to_tensor([1.0, 2.0, 3.0])
+    v = make(z)
+    v[0, 1] = 9.0
+    assert v.tolist() == [[1, 9, 3], [1, 2, 3]] and z.tolist() == [1, 2, 3]
+    v = make(z)
+    v.add_(argosy.to_tensor([[0.0], [1.0]]))
+    assert v.tolist() == [[1, 2, 3], [2, 3, 4]] and z.tolist() == [1, 2, 3]
+    u = argosy.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
+    v = make(u * 2.0)
+    v[1] = 0.0
+    v.sum().backward()
+    assert u.grad.tolist() == [2, 2, 2]

@@ -3,6 +3,7 @@
 from . import base, data_generator, metrics, utils
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, Role, UserDefinedRoleMaker
+from .base.topology import CommunicateTopology, HybridCommunicateGroup
 from .base.util_factory import UtilBase
 from .data_generator import MultiSlotDataGenerator, MultiSlotStringDataGenerator
 from .dataset import (
@@ -40,6 +41,7 @@ barrier_worker = fleet.barrier_worker
 all_reduce = fleet.all_reduce
 distributed_optimizer = fleet.distributed_optimizer
 distributed_model = fleet.distributed_model
+get_hybrid_communicate_group = fleet.get_hybrid_communicate_group
 distributed_scaler = fleet.distributed_scaler
 minimize = fleet.minimize
 init_worker = fleet.init_worker
@@ -63,8 +65,10 @@ print_table_stat = fleet.print_table_stat
 _final_strategy = fleet._final_strategy
 
 __all__ = [
+    "CommunicateTopology",
     "DistributedStrategy",
     "Fleet",
+    "HybridCommunicateGroup",
     "MultiSlotDataGenerator",
     "MultiSlotStringDataGenerator",
     "PaddleCloudRoleMaker",
@@ -73,3 +77,12 @@ __all__ = [
     "UtilBase",
     "utils",
 ]
+
+
+def __getattr__(name):
+    # Layers, loaded when they are asked for.
+    if name == "meta_parallel":
+        import importlib
+
+        return importlib.import_module("argosy.distributed.fleet.meta_parallel")
+    raise AttributeError(f"module 'argosy.distributed.fleet' has no attribute {name!r}")

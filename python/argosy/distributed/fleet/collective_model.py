@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 
@@ -13,10 +12,10 @@ from argosy.distributed.parallel import DataParallel
 
 from .utils.recomputation import recompute
 
-__all__ = ["MODEL_SWITCHES", "distribute", "model_settings"]
+__all__ = ["check_applied", "distribute", "model_settings"]
 
 # What distributed_model does; all else of a strategy belongs to the optimizer.
-MODEL_SWITCHES = """
+_SWITCHES = """
 amp amp_configs recompute recompute_configs sync_batch_norm fp16_allreduce find_unused_parameters
 fuse_grad_size_in_MB last_comm_group_size_MB communication_hook
 """.split()
@@ -24,7 +23,21 @@ fuse_grad_size_in_MB last_comm_group_size_MB communication_hook
 
 def model_settings(strategy):
     """What of a strategy a model depends on, to be compared."""
-    return {name: getattr(strategy, name) for name in MODEL_SWITCHES}
+    return {name: getattr(strategy, name) for name in _SWITCHES}
+
+
+def check_applied(applied, strategy):
+    """Raises RuntimeError if a model was made with other settings than those of `strategy`; None: none
+    was."""
+    if applied is None:
+        return
+    for name, value in model_settings(strategy).items():
+        if applied[name] != value:
+            raise RuntimeError(
+                f"[fleet.distributed_optimizer] strategy.{name} concerns the model, and"
+                " fleet.distributed_model was called before, with another one. Do this: give the strategy to"
+                " fleet.init, or call distributed_optimizer first."
+            )
 
 
 def distribute(model, strategy, several, keeps_gradients):

@@ -114,12 +114,12 @@ class _Around:
         Returns:
             tuple: An empty list, and the pairs (parameter, gradient).
         """
-        pairs = self._inner_opt.backward(loss, startup_program, parameters, no_grad_set)
         if parameters is not None or no_grad_set is not None:
             raise NotImplementedError(
                 "[minimize] parameters and no_grad_set are not supported with this strategy of fleet. Do"
                 " this: give the optimizer its parameters when it is made."
             )
+        pairs = self._inner_opt.backward(loss, startup_program)
         self.step()
         return [], pairs
 

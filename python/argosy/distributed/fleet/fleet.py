@@ -2,18 +2,19 @@
 
 import copy
 import logging
-import os
 
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed, no_effect, only_known
 from argosy.distributed.parallel import init_parallel_env
 
+from ._arguments import check_executor, checked_mode, local_folder
 from .base.collective_switches import check_collective
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
+from .base.topology import CommunicateTopology, HybridCommunicateGroup
 from .base.util_factory import UtilBase
 from .collective_client import group_client
-from .collective_model import distribute, model_settings
+from .collective_model import check_applied, distribute, model_settings
 from .collective_optimizer import with_strategy
 from .collective_scaler import with_agreement
 from .distributed_optimizer import DistributedOptimizer
@@ -63,6 +64,7 @@ class Fleet:
         self._optimizer = None
         self._eager_optimizer = None  # what distributed_optimizer gave last
         self._applied = None  # settings of distributed_model, when it was called last
+        self._hybrid_group = None
         self._util = UtilBase()
         self._util._client = self._client
         self._util._stopped = lambda: self._runtime is not None and self._runtime.stopped
@@ -123,6 +125,7 @@ class Fleet:
         self._optimizer = None
         self._eager_optimizer = None
         self._applied = None
+        self._hybrid_group = None
         self._util._set_role_maker(role_maker)
         self._util._set_strategy(self._user_defined_strategy)
         return self
@@ -310,6 +313,9 @@ class Fleet:
             optimizer (Optimizer): what updates the parameters.
             strategy (DistributedStrategy, optional): else the one of init.
 
+        Returns:
+            Optimizer | DistributedOptimizer: That.
+
         Raises:
             TypeError: strategy is none, or the optimizer is not the one that lamb or lars stands for.
             NotImplementedError: A switch is not supported here.
@@ -330,14 +336,7 @@ class Fleet:
         self._optimizer = DistributedOptimizer(self, optimizer)
         if not eager:
             return self._optimizer
-        settings = model_settings(self._user_defined_strategy)
-        if self._applied not in (None, settings):
-            changed = [name for name, value in settings.items() if self._applied[name] != value]
-            raise RuntimeError(
-                f"[fleet.distributed_optimizer] strategy.{changed[0]} concerns the model, and"
-                " fleet.distributed_model was called before, with another one. Do this: give the strategy to"
-                " fleet.init, or call distributed_optimizer first."
-            )
+        check_applied(self._applied, self._user_defined_strategy)
         # Without a program there is nothing to divide, and other code may want the very class.
         self._eager_optimizer = with_strategy(
             optimizer, self._user_defined_strategy, self.worker_num() > 1
@@ -360,6 +359,12 @@ class Fleet:
         Raises:
             NotImplementedError: A switch is not supported, or there are servers.
             ValueError: Settings contradict each other, or name no sublayer.
+
+        Example:
+            >>> _ = argosy.distributed.fleet.init(is_collective=True)
+            >>> layer = argosy.nn.Linear(2, 2)
+            >>> argosy.distributed.fleet.distributed_model(layer) is layer
+            True
         """
         strategy = self._user_defined_strategy
         several = self._roles()._worker_num() > 1
@@ -376,6 +381,22 @@ class Fleet:
             several,
             lambda: getattr(self._eager_optimizer, "keeps_gradients", False),
         )
+
+    def get_hybrid_communicate_group(self):
+        """The groups of this process along the axes of the job; all processes make the first call.
+
+        Returns:
+            HybridCommunicateGroup: All processes are along "data".
+
+        Example:
+            >>> _ = argosy.distributed.fleet.init(is_collective=True)
+            >>> argosy.distributed.fleet.get_hybrid_communicate_group().get_data_parallel_rank()
+            0
+        """
+        if self._hybrid_group is None:
+            topology = CommunicateTopology(dims=[self.worker_num(), 1, 1, 1, 1, 1])
+            self._hybrid_group = HybridCommunicateGroup(topology)
+        return self._hybrid_group
 
     def distributed_scaler(self, scaler):
         """The scaler, changed in place: processes agree on whether gradients are finite, and gradient_merge
@@ -532,7 +553,7 @@ class Fleet:
             )
         names |= kwargs
         if names.get("dirname"):
-            names["dirname"] = _folder("init_server", names["dirname"])
+            names["dirname"] = local_folder("init_server", names["dirname"])
         part.init_server(**names)
 
     def run_server(self):
@@ -605,9 +626,11 @@ class Fleet:
             >>> fleet.shrink()
             >>> fleet.stop_worker()
         """
-        _check_executor("save_persistables", executor)
+        check_executor("save_persistables", executor)
         self._worker("save_persistables").save_persistables(
-            _folder("save_persistables", dirname), main_program, _mode(mode, "save_persistables")
+            local_folder("save_persistables", dirname),
+            main_program,
+            checked_mode(mode, "save_persistables"),
         )
 
     def save_inference_model(
@@ -622,18 +645,18 @@ class Fleet:
     ):
         """Saves what predicts target_vars from feeded_var_names: the pruned program, its dense
         parameters, and tables as save_persistables(mode)."""
-        _check_executor("save_inference_model", executor)
+        check_executor("save_inference_model", executor)
         if not export_for_deployment:
             no_effect(
                 "fleet.save_inference_model", "what is saved is always what predicts",
                 export_for_deployment=(export_for_deployment, True),
             )  # fmt: skip
         self._worker("save_inference_model").save_inference_model(
-            _folder("save_inference_model", dirname),
+            local_folder("save_inference_model", dirname),
             listed(feeded_var_names),
             listed(target_vars),
             main_program,
-            _mode(mode, "save_inference_model"),
+            checked_mode(mode, "save_inference_model"),
         )
 
     def load_model(self, path, mode):
@@ -644,7 +667,9 @@ class Fleet:
             path (str): The folder.
             mode (int): As given to save_persistables.
         """
-        self._worker("load_model").load_model(_folder("load_model", path), _mode(mode, "load_model"))
+        self._worker("load_model").load_model(
+            local_folder("load_model", path), checked_mode(mode, "load_model")
+        )
 
     def load_inference_model(self, path, mode):
         """Loads the tables that save_inference_model wrote.
@@ -654,7 +679,7 @@ class Fleet:
             mode (int): As given to save_inference_model.
         """
         self._worker("load_inference_model").load_inference_model(
-            _folder("load_inference_model", path), _mode(mode, "load_inference_model")
+            local_folder("load_inference_model", path), checked_mode(mode, "load_inference_model")
         )
 
     def save_one_table(self, table_id, path, mode):
@@ -667,7 +692,7 @@ class Fleet:
             mode (int): As of save_persistables.
         """
         self._worker("save_one_table").save_one_table(
-            table_id, _folder("save_one_table", path), _mode(mode, "save_one_table")
+            table_id, local_folder("save_one_table", path), checked_mode(mode, "save_one_table")
         )
 
     def load_one_table(self, table_id, path, mode):
@@ -680,7 +705,7 @@ class Fleet:
             mode (int): As given when it was saved.
         """
         self._worker("load_one_table").load_one_table(
-            table_id, _folder("load_one_table", path), _mode(mode, "load_one_table")
+            table_id, local_folder("load_one_table", path), checked_mode(mode, "load_one_table")
         )
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
@@ -693,9 +718,9 @@ class Fleet:
             program (Program): Whose parameters.
             var_names (list[str], optional): Which; default: all.
         """
-        _check_executor("save_dense_params", executor)
+        check_executor("save_dense_params", executor)
         self._worker("save_dense_params").save_dense_params(
-            executor, _folder("save_dense_params", dirname), scope, program, var_names
+            executor, local_folder("save_dense_params", dirname), scope, program, var_names
         )
 
     def save_cache_model(self, dirname, **configs):
@@ -707,8 +732,8 @@ class Fleet:
             mode=(configs.get("mode", 0), 0),
         )  # fmt: skip
         return self._worker("save_cache_model").save_cache_model(
-            _folder("save_cache_model", dirname),
-            _mode(configs.get("mode", 0), "save_cache_model"),
+            local_folder("save_cache_model", dirname),
+            checked_mode(configs.get("mode", 0), "save_cache_model"),
             configs.get("table_id", 0),
         )
 
@@ -773,36 +798,3 @@ class Fleet:
     def _final_strategy(self):
         self._roles()
         return self._user_defined_strategy
-
-
-def _check_executor(what, executor):
-    from argosy import static
-
-    if executor is not None and not isinstance(executor, static.Executor):
-        raise TypeError(
-            f"[fleet.{what}] executor: expected a static.Executor or None, got "
-            f"{type(executor).__name__}. Do this: leave it out."
-        )
-
-
-def _folder(what, path):
-    """The name of a folder of this host; a name of a cluster's file system would become one."""
-    path = os.fspath(path)
-    scheme, colon, _ = path.partition("/")[0].partition(":")
-    if colon and scheme.isalnum():
-        raise ValueError(
-            f"[fleet.{what}] {path!r}: expected a folder of this host, got a name of the file system "
-            f"{scheme!r}. Do this: name a folder, and copy it with fleet.utils.HDFSClient (upload, "
-            "download); or mount that file system."
-        )
-    return path
-
-
-def _mode(mode, what):
-    try:
-        number = int(mode)
-    except (TypeError, ValueError):
-        number = -1
-    if number not in (0, 1, 2, 3, 4, 5):
-        raise ValueError(f"[fleet.{what}] mode: expected a number from 0 to 5, got {mode!r}.")
-    return number

@@ -1,5 +1,5 @@
-#include "argosy/infer/onnx/common.h"
 #include "argosy/ops/activation/activation.h"
+#include "argosy/infer/onnx/common.h"
 
 namespace argosy::infer::onnx {
 namespace {
@@ -117,8 +117,8 @@ Items dropout(const Node& n) {
     return out;
   }
   const auto recording = n.session.recording();
-  const Tensor kept = ops::greater_equal(call("uniform_like", {x}, {{"min", 0.0}, {"max", 1.0}}),
-                                         number(ratio, x));
+  const Tensor kept =
+      ops::greater_equal(call("uniform_like", {x}, {{"min", 0.0}, {"max", 1.0}}), number(ratio, x));
   const Tensor y = ops::scale(ops::multiply(x, as(kept, x.dtype())), 1 / (1 - ratio));
   return {y, kept};
 }

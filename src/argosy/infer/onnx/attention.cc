@@ -45,10 +45,10 @@ struct Bias {
 void limit_by_place(const Node& n, const Tensor& q, const Tensor& k, const Tensor& past,
                     const Tensor& valid, Bias* bias) {
   const bool causal = n.flag("is_causal");
-  const int64_t left = n.integer("left_window_size", -1), right = n.integer("right_window_size", -1);
+  const int64_t left = n.integer("left_window_size", -1),
+                right = n.integer("right_window_size", -1);
   const Tensor keys = along(positions(k, 2), 3, 4);
-  if (valid.defined())
-    bias->allow(ops::less_than(keys, along(as(valid, DType::int64), 0, 4)));
+  if (valid.defined()) bias->allow(ops::less_than(keys, along(as(valid, DType::int64), 0, 4)));
   if (!causal && left < 0 && right < 0) return;
   Tensor queries = along(positions(q, 2), 2, 4);
   if (past.defined())
@@ -71,8 +71,8 @@ void add_mask(const Node& n, Tensor mask, const Tensor& k, Bias* bias) {
     // A mask that ends before the keys do hides the rest.
     if (mask.dim(3) < 0 || k.dim(2) < 0) n.session.need_shapes(n);
     const std::vector<int64_t> pads{0, 0, 0, 0, 0, 0, 0, k.dim(2) - mask.dim(3)};
-    const op::Scalar hidden = is_bool ? op::Scalar(false)
-                                      : op::Scalar(-std::numeric_limits<double>::infinity());
+    const op::Scalar hidden =
+        is_bool ? op::Scalar(false) : op::Scalar(-std::numeric_limits<double>::infinity());
     mask = call("pad", {mask}, {{"paddings", pads}, {"value", hidden}});
   }
   if (is_bool)
@@ -117,8 +117,8 @@ Items attention(const Node& n) {
   if (mode == 1) shown = scores;
   if (bias.added.defined()) scores = ops::add(scores, as(bias.added, scores.dtype()));
   if (bias.allowed.defined())
-    scores = ops::where(bias.allowed, scores,
-                        number(-std::numeric_limits<double>::infinity(), scores));
+    scores =
+        ops::where(bias.allowed, scores, number(-std::numeric_limits<double>::infinity(), scores));
   if (mode == 2) shown = scores;
   const DType dtype = scores.dtype();
   Tensor weights = ops::softmax(precision ? as(scores, *precision) : scores, -1);
@@ -158,8 +158,7 @@ Items rotary(const Node& n) {
   const Tensor imaginary = ops::add(ops::multiply(sine, a), ops::multiply(cosine, b));
   Tensor y = interleaved ? ops::flatten(ops::stack(std::array{real, imaginary}, 4), 3, 4)
                          : ops::concat(std::array{real, imaginary}, 3);
-  if (turned != q.dim(3))
-    y = ops::concat(std::array{y, ops::slice(q, 3, turned, q.dim(3))}, 3);
+  if (turned != q.dim(3)) y = ops::concat(std::array{y, ops::slice(q, 3, turned, q.dim(3))}, 3);
   return {packed ? without_heads(y) : y};
 }
 
@@ -238,10 +237,13 @@ Items causal_conv(const Node& n) {
   }
   const Tensor whole = keep ? ops::concat(std::array{past, x}, 2) : x;
   Tensor y = call("conv1d", {whole, weight, n.optional(2)},
-                  {{"stride", std::vector<int64_t>{1}}, {"padding", std::vector<int64_t>{0, 0}},
-                   {"dilation", std::vector<int64_t>{1}}, {"groups", weight.dim(0)}});
+                  {{"stride", std::vector<int64_t>{1}},
+                   {"padding", std::vector<int64_t>{0, 0}},
+                   {"dilation", std::vector<int64_t>{1}},
+                   {"groups", weight.dim(0)}});
   if (activation != "none") y = ops::silu(y);
-  const Tensor state = keep ? ops::slice(whole, 2, -keep, std::numeric_limits<int64_t>::max()) : past;
+  const Tensor state =
+      keep ? ops::slice(whole, 2, -keep, std::numeric_limits<int64_t>::max()) : past;
   return {y, state};
 }
 

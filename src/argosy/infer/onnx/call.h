@@ -9,8 +9,8 @@
 
 #include "argosy/op/attrs.h"
 
-// Calls of our ops by their names: on concrete tensors they run at once, so what depends on constants
-// alone is folded while a model is read; on values of a Program they are recorded.
+// Calls of our ops by their names: on concrete tensors they run at once, so what depends on
+// constants alone is folded while a model is read; on values of a Program they are recorded.
 namespace argosy::infer::onnx {
 
 // An attribute by its name.
@@ -34,8 +34,8 @@ struct Arg {
 };
 using Args = std::initializer_list<Arg>;
 
-// All outputs. Inputs in order of the schema, undefined where one is missing; those at the end may be
-// left out. At most one input may be a list, which takes what the others leave.
+// All outputs. Inputs in order of the schema, undefined where one is missing; those at the end may
+// be left out. At most one input may be a list, which takes what the others leave.
 Tensors call_all(std::string_view op, std::span<const Tensor> in, std::span<const Arg> args = {});
 inline Tensors call_all(std::string_view op, std::initializer_list<Tensor> in, Args args = {}) {
   return call_all(op, std::span(in.begin(), in.size()), std::span(args.begin(), args.size()));

@@ -72,8 +72,8 @@ Tensor transposed(const Tensor& x, std::vector<int64_t> perm) {
   return std::is_sorted(perm.begin(), perm.end()) ? x : ops::transpose(x, perm);
 }
 
-void check_folded(const Node& n, const op::IntArray& shape) {
-  int64_t numel = 1;
+void check_folded(const Node& n, const op::IntArray& shape, int64_t times) {
+  int64_t numel = std::max<int64_t>(times, 1);
   for (int64_t size : shape.values)
     if (size >= 0 && __builtin_mul_overflow(numel, std::max<int64_t>(size, 1), &numel))
       numel = kMaxFolded + 1;

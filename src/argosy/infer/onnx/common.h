@@ -55,14 +55,11 @@ Tensor with_rank(const Tensor& x, int rank);
 Tensor along(const Tensor& x, int axis, int rank);
 std::vector<int64_t> iota(int64_t begin, int64_t end);
 Tensor transposed(const Tensor& x, std::vector<int64_t> perm);
-// Raises where a result of that shape, which constants decide, would take too much memory.
-void check_folded(const Node& n, const op::IntArray& shape);
+// Raises where a result of that shape, or of times as many elements, which constants decide, would
+// take too much memory.
+void check_folded(const Node& n, const op::IntArray& shape, int64_t times = 1);
 // 0, 1, .., n - 1 as int64 for n sizes of x along axis.
 Tensor positions(const Tensor& x, int axis);
 Tensor positions(const op::IntArray& count);
-// x for the shape [.., count of axis]: broadcast to a shape with symbols.
-inline Tensor product(const Tensor& x, const Tensor& y) {
-  return ops::multiply(x, y);
-}
 
 }  // namespace argosy::infer::onnx

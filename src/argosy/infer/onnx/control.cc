@@ -76,7 +76,8 @@ Items run_loop_node(const Node& n) {
   n.expect(loop.count.defined() || loop.proceed.defined(), "a loop needs a count or a condition");
   // A body that hands its condition on, or makes it of constants, does not check.
   loop.checks = true;
-  loop.body = [&n, &body, carried](const Tensor& round, const Tensor& proceed, const Items& values) {
+  loop.body = [&n, &body, carried](const Tensor& round, const Tensor& proceed,
+                                   const Items& values) {
     Items in{round, proceed};
     in.insert(in.end(), values.begin(), values.end());
     Items out = n.session.run(body, in);
@@ -144,7 +145,8 @@ Items run_scan(const Node& n) {
   const auto count = static_cast<size_t>(n.integer("num_scan_inputs"));
   const bool batched = n.opset < 9;
   const size_t begin = batched ? 1 : 0;
-  n.expect(count >= 1 && count + begin <= n.inputs(), "num_scan_inputs is not fewer than the inputs");
+  n.expect(count >= 1 && count + begin <= n.inputs(),
+           "num_scan_inputs is not fewer than the inputs");
   if (batched && n.has(0)) n.unsupported("lengths of sequences");
   const size_t states = n.inputs() - begin - count;
   const std::vector<int64_t> axes = or_zeros(n.integers("scan_input_axes"), count);

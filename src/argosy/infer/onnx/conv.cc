@@ -53,7 +53,9 @@ Tensor convolve(const Node& n, const Tensor& x, const Tensor& weight, const Tens
   n.expect(said == kernel, "kernel_shape is not that of the weight");
   const Window w = window_of(n, x, kernel, false);
   return call(with_dims("conv", kernel.size()), {x, weight, bias},
-              {{"stride", w.stride}, {"padding", w.padding}, {"dilation", w.dilation},
+              {{"stride", w.stride},
+               {"padding", w.padding},
+               {"dilation", w.dilation},
                {"groups", n.integer("group", 1)}});
 }
 
@@ -87,8 +89,11 @@ Items conv_transpose(const Node& n) {
     w.padding[2 * d + 1] = sum - w.padding[2 * d];
   }
   return {call(with_dims("conv", dims, "_transpose"), {x, weight, n.optional(2)},
-               {{"stride", w.stride}, {"padding", w.padding}, {"dilation", w.dilation},
-                {"output_padding", more}, {"groups", n.integer("group", 1)}})};
+               {{"stride", w.stride},
+                {"padding", w.padding},
+                {"dilation", w.dilation},
+                {"output_padding", more},
+                {"groups", n.integer("group", 1)}})};
 }
 
 // --- pools ---
@@ -150,10 +155,11 @@ std::vector<Tensor> taps(const Node& n, const Tensor& x, const Window& w, bool c
       rest /= w.kernel[d];
       ends[d] = starts[d] + (counts[d] - 1) * w.stride[d] + 1;
     }
-    list.push_back(call("slice", {padded}, {{"axes", axes},
-                                            {"starts", op::IntArray(std::span<const int64_t>(starts))},
-                                            {"ends", op::IntArray(std::span<const int64_t>(ends))},
-                                            {"strides", w.stride}}));
+    list.push_back(call("slice", {padded},
+                        {{"axes", axes},
+                         {"starts", op::IntArray(std::span<const int64_t>(starts))},
+                         {"ends", op::IntArray(std::span<const int64_t>(ends))},
+                         {"strides", w.stride}}));
   }
   return list;
 }
@@ -171,7 +177,8 @@ Tensor whole_indices(const Node& n, const Tensor& x, Tensor index) {
   if (n.integer("storage_order", 0) == 1) {
     // By columns: the first spatial dimension is the fastest.
     n.expect(dims == 2, "storage_order is supported for two spatial dimensions");
-    const Tensor height = ops::size_of(x, 2, DType::int64), width = ops::size_of(x, 3, DType::int64);
+    const Tensor height = ops::size_of(x, 2, DType::int64),
+                 width = ops::size_of(x, 3, DType::int64);
     const Tensor row = call("floor_divide", {places, width});
     const Tensor column = call("remainder", {places, width});
     places = ops::add(ops::multiply(column, height), row);
@@ -192,11 +199,13 @@ Items max_pool(const Node& n) {
   if (is_dilated(w)) {
     if (n.wants(1)) n.unsupported("places of a dilated pool");
     const double least = -std::numeric_limits<double>::infinity();
-    return {as(ops::max(ops::stack(taps(n, x, w, ceil, least), 0), op::IntArray{0}), given.dtype())};
+    return {
+        as(ops::max(ops::stack(taps(n, x, w, ceil, least), 0), op::IntArray{0}), given.dtype())};
   }
   const char* tail = n.wants(1) ? "_with_index" : "";
-  const Tensors out = call_all(with_dims("max_pool", w.kernel.size(), tail), {x},
-                               {{"kernel", w.kernel}, {"stride", w.stride}, {"padding", w.padding}});
+  const Tensors out =
+      call_all(with_dims("max_pool", w.kernel.size(), tail), {x},
+               {{"kernel", w.kernel}, {"stride", w.stride}, {"padding", w.padding}});
   Items items{as(out[0], given.dtype())};
   if (n.wants(1)) items.emplace_back(whole_indices(n, x, out[1]));
   return items;
@@ -208,7 +217,8 @@ Items average_pool(const Node& n) {
   const Window w = window_of(n, x, n.integers("kernel_shape"), false);
   if (!is_dilated(w) && !(ceil && padding_counts))
     return {call(with_dims("avg_pool", w.kernel.size()), {x},
-                 {{"kernel", w.kernel}, {"stride", w.stride},
+                 {{"kernel", w.kernel},
+                  {"stride", w.stride},
                   {"padding", ceil ? with_whole_windows(n, x, w).padding : w.padding},
                   {"exclusive", !padding_counts}})};
   // Sums of windows over how many elements they have.
@@ -263,8 +273,7 @@ Items max_unpool(const Node& n) {
     plane *= size.back();
   }
   const Tensor index = as(n.in(1), DType::int64);
-  const Tensor places =
-      call("remainder", {index, ops::constant(op::Scalar(plane), DType::int64)});
+  const Tensor places = call("remainder", {index, ops::constant(op::Scalar(plane), DType::int64)});
   Tensor y = call(with_dims("max_unpool", dims), {x, places},
                   {{"output_size", op::IntArray(std::span<const int64_t>(size))}});
   if (!n.has(2)) return {y};
@@ -293,9 +302,11 @@ Items col2im(const Node& n) {
   op::IntArray apart;
   for (size_t d = 0; d < dims; ++d) {
     places *= block[d];
-    counts.push_back((image[d] + pads[d] + pads[dims + d] - dilation[d] * (block[d] - 1) - 1) / stride[d] + 1);
+    counts.push_back(
+        (image[d] + pads[d] + pads[dims + d] - dilation[d] * (block[d] - 1) - 1) / stride[d] + 1);
   }
-  n.expect(places > 0 && x.dim(1) >= 0 && x.dim(1) % places == 0, "the block does not divide the columns");
+  n.expect(places > 0 && x.dim(1) >= 0 && x.dim(1) % places == 0,
+           "the block does not divide the columns");
   ops::push_size(apart, x, 0);
   push(apart, x.dim(1) / places);
   push(apart, places);
@@ -328,7 +339,8 @@ Items col2im(const Node& n) {
 Items deform_conv(const Node& n) {
   const Tensor &x = n.in(0), &weight = n.in(1), &offset = n.in(2);
   const Tensor bias = n.optional(3), mask = n.optional(4);
-  n.expect(x.rank() == 4 && weight.rank() == 4, "images and a kernel of two dimensions are expected");
+  n.expect(x.rank() == 4 && weight.rank() == 4,
+           "images and a kernel of two dimensions are expected");
   const std::vector<int64_t> kernel{weight.dim(2), weight.dim(3)};
   n.integers("kernel_shape", kernel);
   const Window w = window_of(n, x, kernel, false);
@@ -337,8 +349,11 @@ Items deform_conv(const Node& n) {
   if (w.padding[0] != w.padding[1] || w.padding[2] != w.padding[3])
     n.unsupported("padding that differs between the sides");
   const Tensor columns = call("deform_columns", {x, offset, mask},
-                              {{"kernel", kernel}, {"stride", w.stride}, {"padding", padding},
-                               {"dilation", w.dilation}, {"groups", sets}});
+                              {{"kernel", kernel},
+                               {"stride", w.stride},
+                               {"padding", padding},
+                               {"dilation", w.dilation},
+                               {"groups", sets}});
   const int64_t out = weight.dim(0), share = weight.dim(1) * kernel[0] * kernel[1];
   n.expect(groups > 0 && out % groups == 0, "group does not divide the channels");
   op::IntArray apart = at(shape_of(x), 0), shape = apart;

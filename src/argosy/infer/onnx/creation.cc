@@ -30,7 +30,8 @@ Items constant_of_shape(const Node& n) {
   Tensor value = n.tensor("value");
   if (!value.defined()) value = ops::constant(op::Scalar(0.0), DType::float32);
   n.expect(value.numel() == 1, "value has to be one number");
-  return {ops::expand(ops::reshape(value, op::IntArray(Shape::filled(static_cast<int>(shape.size()), 1))), shape)};
+  return {ops::expand(
+      ops::reshape(value, op::IntArray(Shape::filled(static_cast<int>(shape.size()), 1))), shape)};
 }
 
 Items range(const Node& n) {
@@ -69,7 +70,7 @@ Items one_hot(const Node& n) {
   op::IntArray count;
   if (n.session.is_known(depth)) {
     push(count, n.known_integer(1));
-    check_folded(n, count);
+    check_folded(n, count, indices.numel());
   } else {
     count.symbols.push_back({0, as(ops::reshape(depth, op::IntArray{}), DType::int64)});
     push(count, kUnknown);
@@ -81,8 +82,9 @@ Items one_hot(const Node& n) {
   const Tensor size = as(ops::reshape(depth, op::IntArray{}), DType::int64);
   const Tensor zero = number(0, whole);
   const Tensor index = ops::where(ops::less_than(whole, zero), ops::add(whole, size), whole);
-  const Tensor hit = ops::equal(ops::unsqueeze(index, op::IntArray{axis}), along(places, axis, rank));
-  const Tensor &values = n.in(2);
+  const Tensor hit =
+      ops::equal(ops::unsqueeze(index, op::IntArray{axis}), along(places, axis, rank));
+  const Tensor& values = n.in(2);
   return {ops::where(hit, ops::pick(values, 0, 1), ops::pick(values, 0, 0))};
 }
 
@@ -135,10 +137,18 @@ Items random(const Node& n, op::IntArray shape, DType dtype, bool normal) {
   const auto recording = n.session.recording();
   const int64_t seed = seed_of(n);
   if (normal)
-    return {call("gaussian", {}, {{"shape", shape}, {"mean", n.real("mean", 0)},
-                                  {"std", n.real("scale", 1)}, {"seed", seed}, {"dtype", dtype}})};
-  return {call("uniform", {}, {{"shape", shape}, {"min", op::Scalar(n.real("low", 0))},
-                               {"max", op::Scalar(n.real("high", 1))}, {"seed", seed}, {"dtype", dtype}})};
+    return {call("gaussian", {},
+                 {{"shape", shape},
+                  {"mean", n.real("mean", 0)},
+                  {"std", n.real("scale", 1)},
+                  {"seed", seed},
+                  {"dtype", dtype}})};
+  return {call("uniform", {},
+               {{"shape", shape},
+                {"min", op::Scalar(n.real("low", 0))},
+                {"max", op::Scalar(n.real("high", 1))},
+                {"seed", seed},
+                {"dtype", dtype}})};
 }
 
 template <bool normal>
@@ -157,9 +167,12 @@ Items bernoulli(const Node& n) {
   const auto dtype = dtype_of_element(n.element_attribute("dtype", element_of_dtype(p.dtype())));
   if (!dtype) n.unsupported("this dtype");
   const auto recording = n.session.recording();
-  const Tensor drawn = call("uniform", {}, {{"shape", shape_of(p)}, {"min", op::Scalar(0.0)},
-                                            {"max", op::Scalar(1.0)}, {"seed", seed_of(n)},
-                                            {"dtype", DType::float64}});
+  const Tensor drawn = call("uniform", {},
+                            {{"shape", shape_of(p)},
+                             {"min", op::Scalar(0.0)},
+                             {"max", op::Scalar(1.0)},
+                             {"seed", seed_of(n)},
+                             {"dtype", DType::float64}});
   return {as(ops::less_than(drawn, as(p, DType::float64)), *dtype)};
 }
 
@@ -170,8 +183,9 @@ Items multinomial(const Node& n) {
   seed_of(n);
   const auto recording = n.session.recording();
   const Tensor chances = ops::exp(as(n.in(), DType::float32));
-  return {as(call("multinomial", {chances}, {{"num_samples", op::Scalar(count)}, {"replacement", true}}),
-             *dtype)};
+  return {as(
+      call("multinomial", {chances}, {{"num_samples", op::Scalar(count)}, {"replacement", true}}),
+      *dtype)};
 }
 
 constexpr Row kRows[] = {

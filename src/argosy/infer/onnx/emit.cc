@@ -107,7 +107,8 @@ std::string Emitter::integers(std::span<const int64_t> v) {
 
 std::string Emitter::number(double v, DType dtype) {
   const bool whole = is_integral(dtype);
-  return constant(ops::constant(whole ? op::Scalar(static_cast<int64_t>(v)) : op::Scalar(v), dtype));
+  return constant(
+      ops::constant(whole ? op::Scalar(static_cast<int64_t>(v)) : op::Scalar(v), dtype));
 }
 
 std::string Emitter::cast(const std::string& x, DType to) {
@@ -277,9 +278,9 @@ void Emitter::write_while(const Operation& o) {
   for (size_t i = 0; i < carried; ++i) next.push_back(node("Identity", {name(body.yields[i])}));
   bind(condition, next);
   block(condition);
-  describe(graph_->add_output(), node("Identity", {name(condition.yields[0])}), *condition.yields[0], {});
-  for (size_t i = 0; i < carried; ++i)
-    describe(graph_->add_output(), next[i], *body.yields[i], {});
+  describe(graph_->add_output(), node("Identity", {name(condition.yields[0])}),
+           *condition.yields[0], {});
+  for (size_t i = 0; i < carried; ++i) describe(graph_->add_output(), next[i], *body.yields[i], {});
   graph_ = outer;
   for (const Ref<Value>& v : o.results) {
     const std::string made = fresh();

@@ -135,7 +135,8 @@ class Emit {
     return to.node(op, in, sets);
   }
   // Inputs or attributes as an opset wants them.
-  std::string reduce(const char* op, const std::string& x, const std::vector<int64_t>& axes, bool keep);
+  std::string reduce(const char* op, const std::string& x, const std::vector<int64_t>& axes,
+                     bool keep);
   std::string squeeze(const std::string& x, std::initializer_list<int64_t> axes) {
     return node("Squeeze", {x, to.integers(axes)});
   }

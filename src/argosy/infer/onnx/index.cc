@@ -94,13 +94,16 @@ Items scatter_nd(const Node& n) {
   const int k = static_cast<int>(list.size());
   Tensor place = list[0];
   for (int i = 1; i < k; ++i)
-    place = ops::add(ops::multiply(place, ops::size_of(x, i, place.dtype())), list[static_cast<size_t>(i)]);
-  const Tensor flat_place = place.rank() ? ops::flatten(place, 0, -1) : ops::reshape(place, op::IntArray{1});
+    place = ops::add(ops::multiply(place, ops::size_of(x, i, place.dtype())),
+                     list[static_cast<size_t>(i)]);
+  const Tensor flat_place =
+      place.rank() ? ops::flatten(place, 0, -1) : ops::reshape(place, op::IntArray{1});
   const Tensor rows = k > 1 ? ops::flatten(x, 0, k - 1) : x;
   Tensor values = index.rank() > 2 ? ops::flatten(updates, 0, index.rank() - 2) : updates;
   if (index.rank() == 1) values = ops::unsqueeze(updates, op::IntArray{0});
   const Tensor spread = ops::expand_like(along(flat_place, 0, values.rank()), values);
-  const Tensor y = call("put_along", {rows, spread, values}, {{"axis", 0}, {"reduce", std::string(reduce)}});
+  const Tensor y =
+      call("put_along", {rows, spread, values}, {{"axis", 0}, {"reduce", std::string(reduce)}});
   return {ops::reshape_like(y, x)};
 }
 

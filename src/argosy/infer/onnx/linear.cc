@@ -51,7 +51,8 @@ Term without_repeats(Term t) {
     const size_t j = t.labels.find(t.labels[i], i + 1);
     if (j == Labels::npos) continue;
     // The diagonal becomes the last dimension.
-    t.x = call("diagonal", {t.x}, {{"axis1", static_cast<int64_t>(i)}, {"axis2", static_cast<int64_t>(j)}});
+    t.x = call("diagonal", {t.x},
+               {{"axis1", static_cast<int64_t>(i)}, {"axis2", static_cast<int64_t>(j)}});
     const char label = t.labels[i];
     t.labels.erase(j, 1);
     t.labels.erase(i, 1);
@@ -77,8 +78,7 @@ Term summed(Term t, const Labels& kept) {
     else
       left += t.labels[i];
   }
-  if (axes.size())
-    t.x = call("sum", {t.x}, {{"axis", axes}, {"dtype", t.x.dtype()}});
+  if (axes.size()) t.x = call("sum", {t.x}, {{"axis", axes}, {"dtype", t.x.dtype()}});
   t.labels = left;
   return t;
 }
@@ -102,7 +102,9 @@ void push_joined(op::IntArray& shape, const Tensor& x, size_t begin, size_t end)
 
 // The product of two terms, summed over the labels that are not in `kept`.
 Term multiplied(Term a, Term b, const Labels& kept) {
-  const auto has = [](const Labels& labels, char label) { return labels.find(label) != Labels::npos; };
+  const auto has = [](const Labels& labels, char label) {
+    return labels.find(label) != Labels::npos;
+  };
   a = summed(std::move(a), kept + b.labels);
   b = summed(std::move(b), kept + a.labels);
   Labels batch, summed_over, only_a, only_b;
@@ -164,7 +166,8 @@ Labels labels_of(const Node& n, const std::string& text, int rank, int dots) {
       n.expect(here >= 0, "the equation has more labels than an operand dimensions");
       for (int k = here; k-- > 0;) labels += static_cast<char>(1 + k);
     } else {
-      n.expect(std::isalpha(static_cast<unsigned char>(text[i])), "the equation is not one of Einsum");
+      n.expect(std::isalpha(static_cast<unsigned char>(text[i])),
+               "the equation is not one of Einsum");
       labels += text[i];
     }
   }
@@ -204,7 +207,8 @@ Items einsum(const Node& n) {
     for (auto [label, times] : count)
       if (times == 1 && label >= 'A') result += label;
   }
-  for (char label : result) n.expect(count.contains(label), "a label of the result is in no operand");
+  for (char label : result)
+    n.expect(count.contains(label), "a label of the result is in no operand");
   Term all = terms[0];
   for (size_t i = 1; i < terms.size(); ++i) {
     Labels kept = result;

@@ -51,15 +51,17 @@ bool has_sequences(const Items& items) {
 
 Items unrolled(const Node& n, const Loop& loop) {
   const int64_t most =
-      loop.count.defined() ? *op::contiguous(as(n.session.need(n, loop.count), DType::int64)).data<int64_t>()
-                           : kMostRounds + 1;
+      loop.count.defined()
+          ? *op::contiguous(as(n.session.need(n, loop.count), DType::int64)).data<int64_t>()
+          : kMostRounds + 1;
   Items carried = loop.carried;
   std::vector<std::vector<Tensor>> scanned;
   Tensor proceed = loop.proceed;
   for (int64_t i = 0; i < most; ++i) {
     if (proceed.defined() && !truth(n.session.need(n, proceed))) break;
     if (i > kMostRounds) n.unsupported("a loop of so many rounds over sequences");
-    Round round = loop.body(int_constant(i), proceed.defined() ? proceed : bool_constant(true), carried);
+    Round round =
+        loop.body(int_constant(i), proceed.defined() ? proceed : bool_constant(true), carried);
     carried = std::move(round.carried);
     proceed = round.proceed;
     scanned.resize(round.scanned.size());
@@ -72,8 +74,8 @@ Items unrolled(const Node& n, const Loop& loop) {
   return out;
 }
 
-// A loop that is recorded as a `while`: its values are the round, whether to proceed, what is carried
-// and an array for each result that collects.
+// A loop that is recorded as a `while`: its values are the round, whether to proceed, what is
+// carried and an array for each result that collects.
 class Recorder {
  public:
   Recorder(const Node& n, const Loop& loop) : n_(n), loop_(loop), b_(n.session.builder()) {
@@ -133,7 +135,8 @@ class Recorder {
           changed.emplace_back(2 + i, sizes);
       }
       scanned_.clear();
-      for (const Tensor& t : round.scanned) scanned_.push_back(Tensor::describe(t.shape(), t.dtype()));
+      for (const Tensor& t : round.scanned)
+        scanned_.push_back(Tensor::describe(t.shape(), t.dtype()));
     }
     for (const auto& [i, sizes] : changed) {
       const auto recording = n_.session.recording();
@@ -159,15 +162,15 @@ class Recorder {
                                round.proceed.defined() ? scalar(round.proceed) : a[1]};
     for (const Item& item : round.carried) yields.push_back(item.tensor);
     for (size_t k = 0; k < round.scanned.size(); ++k)
-      yields.push_back(
-          ops::array_write(a[2 + round.carried.size() + k], a[0], round.scanned[k]));
+      yields.push_back(ops::array_write(a[2 + round.carried.size() + k], a[0], round.scanned[k]));
     return block.end(yields);
   }
 
   static Tensor joined(const Tensor& array, const Shape& element) {
     // Of a loop without rounds, nothing of each size that only a run knows.
     std::vector<int64_t> sizes(element.begin(), element.end());
-    return call("array_join", {array}, {{"axis", 0}, {"stack", true}, {"element", sizes}});
+    return call("array_join", {array},
+                {{"axis", 0}, {"stack", true}, {"element", sizes}, {"empty", true}});
   }
 
   const Node& n_;

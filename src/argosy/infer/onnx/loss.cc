@@ -20,7 +20,8 @@ Tensor losses(const Node& n, const Tensor& log_prob, const Tensor& target, const
     const Tensor w = ops::take_slices(weight, place, 0);
     counts = counts.defined() ? ops::multiply(counts, w) : w;
   }
-  const Tensor picked = call("take_along", {log_prob, ops::unsqueeze(place, op::IntArray{1})}, {{"axis", 1}});
+  const Tensor picked =
+      call("take_along", {log_prob, ops::unsqueeze(place, op::IntArray{1})}, {{"axis", 1}});
   Tensor loss = ops::negative(ops::squeeze(picked, op::IntArray{1}));
   if (counts.defined()) loss = ops::multiply(loss, counts);
   if (reduction == "none") return loss;

@@ -45,8 +45,7 @@ Items mean(const Node& n) {
 Items is_inf(const Node& n) {
   const bool negative = n.flag("detect_negative", true), positive = n.flag("detect_positive", true);
   Tensor x = n.in();
-  if (x.dtype() == DType::float8_e4m3 || x.dtype() == DType::float8_e5m2)
-    x = as(x, DType::float32);
+  if (x.dtype() == DType::float8_e4m3 || x.dtype() == DType::float8_e5m2) x = as(x, DType::float32);
   if (negative && positive) return {call("isinf", {x})};
   if (negative) return {call("isneginf", {x})};
   if (positive) return {call("isposinf", {x})};
@@ -84,7 +83,8 @@ Items shift(const Node& n) {
     return {call("bitwise_right_shift", {x, by}, {{"is_arithmetic", false}})};
   // What is shifted out of a signed number is its sign, however far.
   const Tensor most = number(8 * item_size(x.dtype()) - 1, by);
-  const Tensor far = ops::logical_or(ops::less_than(by, number(0, by)), ops::greater_than(by, most));
+  const Tensor far =
+      ops::logical_or(ops::less_than(by, number(0, by)), ops::greater_than(by, most));
   return {call("bitwise_right_shift", {x, ops::where(far, most, by)}, {{"is_arithmetic", true}})};
 }
 

@@ -39,8 +39,8 @@ OnnxPort port_of(const file::ValueInfo& info) {
   if (optional) type = &type->optional_type().elem_type();
   const bool sequence = type->has_sequence_type();
   if (sequence) type = &type->sequence_type().elem_type();
-  port.kind = optional ? (sequence ? OnnxPort::Kind::optional_sequence
-                                   : OnnxPort::Kind::optional_tensor)
+  port.kind = optional
+                  ? (sequence ? OnnxPort::Kind::optional_sequence : OnnxPort::Kind::optional_tensor)
               : sequence ? OnnxPort::Kind::sequence
                          : OnnxPort::Kind::tensor;
   ARGOSY_CHECK(type->has_tensor_type(), not_implemented)
@@ -176,9 +176,9 @@ class Model final : public OnnxModel {
     output.element = item.element;
     output.sequence = item.kind == Item::Kind::sequence;
     output.missing = item.kind == Item::Kind::missing;
-    const std::vector<Tensor> tensors =
-        output.sequence ? item.elements
-                        : output.missing ? std::vector<Tensor>() : std::vector<Tensor>{item.tensor};
+    const std::vector<Tensor> tensors = output.sequence  ? item.elements
+                                        : output.missing ? std::vector<Tensor>()
+                                                         : std::vector<Tensor>{item.tensor};
     output.count = tensors.size();
     for (size_t i = 0; i < tensors.size(); ++i)
       made->program->outputs.push_back(

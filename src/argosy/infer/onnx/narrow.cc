@@ -13,9 +13,9 @@ struct SmallFloat {
   int element;
   int exponent_bits, mantissa_bits, bias;
   double largest;
-  bool infinities;      // IEEE's: the largest exponent is of them and of what is no number
-  bool not_a_number;    // has one at all
-  bool unsigned_zero;   // "negative zero" is what is no number
+  bool infinities;     // IEEE's: the largest exponent is of them and of what is no number
+  bool not_a_number;   // has one at all
+  bool unsigned_zero;  // "negative zero" is what is no number
 };
 constexpr SmallFloat kSmall[] = {
     {kFloat8E4M3FN, 4, 3, 7, 448, false, true, false},
@@ -54,9 +54,8 @@ Tensor round_small(const SmallFloat& f, const Tensor& x, bool saturate) {
   const Tensor wide = as(x, DType::float64);
   const Tensor exponent = ops::scale(call_all("frexp", {wide})[1], 1, -1);
   const Tensor lowest = number(1 - f.bias, exponent);
-  const Tensor step =
-      power_of_two(ops::scale(ops::maximum(as(exponent, DType::float64), as(lowest, DType::float64)),
-                              1, -f.mantissa_bits));
+  const Tensor step = power_of_two(ops::scale(
+      ops::maximum(as(exponent, DType::float64), as(lowest, DType::float64)), 1, -f.mantissa_bits));
   Tensor y = ops::multiply(ops::round(ops::divide(wide, step)), step);
   // frexp of infinity has no exponent.
   y = ops::where(ops::isfinite(wide), y, wide);
@@ -90,8 +89,8 @@ Tensor round_power(const Tensor& x, const std::string& mode, bool saturate) {
   const Tensor nan = number(std::nan(""), y);
   if (!saturate) y = ops::where(over, nan, y);
   y = ops::where(ops::equal(magnitude, number(0, y)), number(std::ldexp(1.0, -127), y), y);
-  const Tensor infinite = ops::logical_and(ops::logical_not(ops::isfinite(wide)),
-                                           ops::logical_not(ops::isnan(wide)));
+  const Tensor infinite =
+      ops::logical_and(ops::logical_not(ops::isfinite(wide)), ops::logical_not(ops::isnan(wide)));
   y = ops::where(infinite, saturate ? number(std::ldexp(1.0, 127), y) : nan, y);
   return ops::where(ops::isnan(wide), nan, y);
 }
@@ -119,10 +118,9 @@ double decode(int element, uint32_t bits) {
   const int exponent = static_cast<int>(bits >> f.mantissa_bits) & ((1 << f.exponent_bits) - 1);
   const int mantissa = static_cast<int>(bits) & ((1 << f.mantissa_bits) - 1);
   if (f.unsigned_zero && negative && exponent == 0 && mantissa == 0) return std::nan("");
-  const double value = exponent == 0
-                           ? std::ldexp(mantissa, 1 - f.bias - f.mantissa_bits)
-                           : std::ldexp((1 << f.mantissa_bits) + mantissa,
-                                        exponent - f.bias - f.mantissa_bits);
+  const double value = exponent == 0 ? std::ldexp(mantissa, 1 - f.bias - f.mantissa_bits)
+                                     : std::ldexp((1 << f.mantissa_bits) + mantissa,
+                                                  exponent - f.bias - f.mantissa_bits);
   return negative ? -value : value;
 }
 

@@ -68,8 +68,8 @@ class Node {
   // --- numbers that inputs hold ---
   // Of a 1-d integer tensor; those that only a run knows are symbols.
   op::IntArray sizes(size_t i) const;
-  // The same, for what must be known when the Program is made: otherwise a graph's input on which it
-  // depends has to be given (Session::need).
+  // The same, for what must be known when the Program is made: otherwise a graph's input on which
+  // it depends has to be given (Session::need).
   std::vector<int64_t> known(size_t i) const;
   int64_t known_integer(size_t i) const;
   double known_real(size_t i) const;
@@ -85,7 +85,9 @@ class Node {
   int64_t integer(const char* name, int64_t otherwise) const;
   int64_t integer(const char* name) const;  // must be there
   double real(const char* name, double otherwise) const;
-  bool flag(const char* name, bool otherwise = false) const { return integer(name, otherwise) != 0; }
+  bool flag(const char* name, bool otherwise = false) const {
+    return integer(name, otherwise) != 0;
+  }
   std::string text(const char* name, const char* otherwise) const;
   std::vector<int64_t> integers(const char* name, std::vector<int64_t> otherwise = {}) const;
   std::vector<double> reals(const char* name) const;

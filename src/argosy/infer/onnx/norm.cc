@@ -1,5 +1,5 @@
-#include "argosy/infer/onnx/common.h"
 #include "argosy/ops/norm/norm.h"
+#include "argosy/infer/onnx/common.h"
 
 namespace argosy::infer::onnx {
 namespace {
@@ -14,7 +14,8 @@ Items batch_norm(const Node& n) {
   op::IntArray axes{0};
   for (int i = 2; i < x.rank(); ++i) push(axes, i);
   const Tensor own_mean = ops::mean(x, axes), own_variance = ops::var(x, axes, 0);
-  const Tensor y = call("batch_norm", {x, own_mean, own_variance, weight, bias}, {{"epsilon", epsilon}});
+  const Tensor y =
+      call("batch_norm", {x, own_mean, own_variance, weight, bias}, {{"epsilon", epsilon}});
   auto mixed = [&](const Tensor& old, const Tensor& now) {
     return ops::add(ops::scale(old, momentum), ops::scale(as(now, old.dtype()), 1 - momentum));
   };
@@ -22,7 +23,8 @@ Items batch_norm(const Node& n) {
 }
 
 Items instance_norm(const Node& n) {
-  return {call("instance_norm", {n.in(0), n.in(1), n.in(2)}, {{"epsilon", n.real("epsilon", 1e-5)}})};
+  return {
+      call("instance_norm", {n.in(0), n.in(1), n.in(2)}, {{"epsilon", n.real("epsilon", 1e-5)}})};
 }
 
 // What is computed in another type than its operands, if `stash_type` says so.
@@ -44,12 +46,10 @@ Items layer_norm(const Node& n) {
   const Tensor weight = n.in(1), bias = n.optional(2);
   const Tensor wide = stashed(n, x);
   const bool plain = weight.rank() == x.rank() - axis && wide.dtype() == x.dtype();
-  if (plain && !n.wants(1) && !n.wants(2))
-    return {ops::layer_norm(x, weight, bias, axis, epsilon)};
+  if (plain && !n.wants(1) && !n.wants(2)) return {ops::layer_norm(x, weight, bias, axis, epsilon)};
   const op::IntArray axes = from_axis(x, axis);
   const Tensor mean = ops::mean(wide, axes, true);
-  const Tensor inverse =
-      ops::rsqrt(ops::scale(ops::var(wide, axes, 0, true), 1, epsilon));
+  const Tensor inverse = ops::rsqrt(ops::scale(ops::var(wide, axes, 0, true), 1, epsilon));
   Tensor y = ops::multiply(ops::subtract(wide, mean), inverse);
   y = ops::multiply(as(y, x.dtype()), weight);
   if (bias.defined()) y = ops::add(y, bias);
@@ -72,12 +72,14 @@ Items group_norm(const Node& n) {
   const double epsilon = n.real("epsilon", 1e-5);
   n.element_attribute("stash_type", kFloat);
   Tensor weight = n.in(1), bias = n.in(2);
-  n.expect(x.rank() >= 2 && groups > 0 && x.dim(1) % groups == 0, "the groups do not divide the channels");
+  n.expect(x.rank() >= 2 && groups > 0 && x.dim(1) % groups == 0,
+           "the groups do not divide the channels");
   if (n.opset < 21) {
     // One number for each group.
     const int64_t each = x.dim(1) / groups;
     auto spread = [&](const Tensor& t) {
-      return ops::flatten(ops::expand(ops::unsqueeze(t, op::IntArray{1}), op::IntArray{groups, each}), 0, 1);
+      return ops::flatten(
+          ops::expand(ops::unsqueeze(t, op::IntArray{1}), op::IntArray{groups, each}), 0, 1);
     };
     weight = spread(weight);
     bias = spread(bias);
@@ -91,8 +93,8 @@ Items lp_norm(const Node& n) {
   const int64_t p = n.integer("p", 2);
   n.expect(p == 1 || p == 2, "p has to be 1 or 2");
   const op::IntArray axes{axis};
-  const Tensor length = p == 1 ? ops::sum(ops::abs(x), axes, true)
-                               : ops::sqrt(ops::sum(ops::square(x), axes, true));
+  const Tensor length =
+      p == 1 ? ops::sum(ops::abs(x), axes, true) : ops::sqrt(ops::sum(ops::square(x), axes, true));
   const Tensor zero = number(0, length);
   const Tensor safe = ops::where(ops::equal(length, zero), number(1, length), length);
   return {ops::divide(x, safe)};
@@ -100,8 +102,10 @@ Items lp_norm(const Node& n) {
 
 Items lrn(const Node& n) {
   return {call("local_response_norm", {n.in()},
-               {{"size", n.integer("size")}, {"alpha", n.real("alpha", 1e-4)},
-                {"beta", n.real("beta", 0.75)}, {"k", n.real("bias", 1)}})};
+               {{"size", n.integer("size")},
+                {"alpha", n.real("alpha", 1e-4)},
+                {"beta", n.real("beta", 0.75)},
+                {"k", n.real("bias", 1)}})};
 }
 
 Items mean_variance(const Node& n) {
@@ -114,14 +118,10 @@ Items mean_variance(const Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", batch_norm},
-    {"GroupNormalization", group_norm},
-    {"InstanceNormalization", instance_norm},
-    {"LRN", lrn},
-    {"LayerNormalization", layer_norm},
-    {"LpNormalization", lp_norm},
-    {"MeanVarianceNormalization", mean_variance},
-    {"RMSNormalization", rms_norm},
+    {"BatchNormalization", batch_norm},           {"GroupNormalization", group_norm},
+    {"InstanceNormalization", instance_norm},     {"LRN", lrn},
+    {"LayerNormalization", layer_norm},           {"LpNormalization", lp_norm},
+    {"MeanVarianceNormalization", mean_variance}, {"RMSNormalization", rms_norm},
 };
 
 }  // namespace

@@ -104,8 +104,9 @@ Items qlinear_matmul(const Node& n) {
   const Tensor sum = ops::matmul(centered(n.in(0), n.in(2), DType::int32, 1),
                                  centered(n.in(3), n.in(5), DType::int32, 0));
   const DType wide = DType::float32;
-  const Tensor scale = ops::divide(
-      ops::multiply(as(by_rows(n.in(1)), wide), as(by_columns(n.in(4)), wide)), as(by_rows(n.in(6)), wide));
+  const Tensor scale =
+      ops::divide(ops::multiply(as(by_rows(n.in(1)), wide), as(by_columns(n.in(4)), wide)),
+                  as(by_rows(n.in(6)), wide));
   return {to_integers(ops::multiply(as(sum, wide), scale), by_rows(n.in(7)), n.element(7))};
 }
 

@@ -43,7 +43,8 @@ Items mean(const Node& n) {
 
 // The form of a reduction of x, all of one value.
 Tensor filled_form(const Tensor& x, const Axes& a, double value) {
-  const Tensor form = call("sum", {x}, {{"axis", a.axes}, {"keepdim", a.keep}, {"dtype", x.dtype()}});
+  const Tensor form =
+      call("sum", {x}, {{"axis", a.axes}, {"keepdim", a.keep}, {"dtype", x.dtype()}});
   return ops::full_like(form, op::Scalar(value));
 }
 
@@ -56,7 +57,8 @@ Items extreme(const Node& n) {
   for (int64_t size : x.shape()) empty = empty || size == 0;
   if (empty) {
     const bool largest = std::string_view(op.text) == "max";
-    const Range range = x.dtype() == DType::bool_ ? Range{0, 1} : range_of(element_of_dtype(x.dtype()));
+    const Range range =
+        x.dtype() == DType::bool_ ? Range{0, 1} : range_of(element_of_dtype(x.dtype()));
     return {filled_form(x, a, largest ? range.low : range.high)};
   }
   return {call(op.text, {x}, {{"axis", a.axes}, {"keepdim", a.keep}})};

@@ -16,7 +16,7 @@ struct Form {
 // One dimension that changes.
 struct Axis {
   int at = 0;
-  double scale = 1;        // of places
+  double scale = 1;  // of places
   int64_t in = kUnknown;
   int64_t out = kUnknown;
   double begin = 0, end = 1;  // of the region, as parts of the dimension
@@ -65,7 +65,8 @@ Tensor weights(const Form& f, const Axis& a, DType dtype) {
   for (int64_t i = 0; i < a.out; ++i) {
     double* row = w.data<double>() + i * a.in;
     const double x = source(f, a, static_cast<double>(i));
-    const auto first = static_cast<int64_t>(std::floor(x - reach)), last = static_cast<int64_t>(std::ceil(x + reach));
+    const auto first = static_cast<int64_t>(std::floor(x - reach)),
+               last = static_cast<int64_t>(std::ceil(x + reach));
     double sum = 0;
     for (int64_t k = first; k <= last; ++k) {
       const double far = (static_cast<double>(k) - x) * widen;
@@ -84,7 +85,8 @@ Tensor resize_axis(const Form& f, const Axis& a, const Tensor& x) {
   if (f.mode == "nearest") {
     std::vector<int64_t> places;
     for (int64_t i = 0; i < a.out; ++i)
-      places.push_back(std::clamp<int64_t>(nearest_place(f, source(f, a, static_cast<double>(i))), 0, a.in - 1));
+      places.push_back(
+          std::clamp<int64_t>(nearest_place(f, source(f, a, static_cast<double>(i))), 0, a.in - 1));
     return ops::take_slices(x, vector_of(places), a.at);
   }
   std::vector<int64_t> perm = iota(0, x.rank());
@@ -119,7 +121,8 @@ Tensor by_interpolate(const Form& f, const Tensor& x, const std::vector<double>&
   if (!scaled && (sizes.size() != static_cast<size_t>(x.rank()))) return {};
   if (!scaled)
     for (size_t d = 0; d < 2; ++d)
-      if (sizes[d] >= 0 && x.dim(static_cast<int>(d)) >= 0 && sizes[d] != x.dim(static_cast<int>(d)))
+      if (sizes[d] >= 0 && x.dim(static_cast<int>(d)) >= 0 &&
+          sizes[d] != x.dim(static_cast<int>(d)))
         return {};
   // The op rounds the sizes of scales first, and takes the middle where a size is 1.
   for (int d = 2; d < x.rank(); ++d) {
@@ -152,8 +155,12 @@ Tensor by_interpolate(const Form& f, const Tensor& x, const std::vector<double>&
     scale.assign(scales.begin() + 2, scales.end());
   else
     for (size_t d = 2; d < sizes.size(); ++d) push(size, sizes, d);
-  return call("interpolate", {x}, {{"size", size}, {"scale", scale}, {"mode", mode},
-                                   {"align_corners", corners}, {"align_mode", halves ? 0 : 1}});
+  return call("interpolate", {x},
+              {{"size", size},
+               {"scale", scale},
+               {"mode", mode},
+               {"align_corners", corners},
+               {"align_mode", halves ? 0 : 1}});
 }
 
 // With one scale for all axes, so that the result is as large as asked for at most, or at least.
@@ -173,7 +180,8 @@ Tensor resized(const Node& n, const Form& f, const Tensor& x, const std::vector<
                const std::vector<double>& region) {
   op::IntArray sizes = given_sizes;
   const bool all = which == iota(0, x.rank());
-  if (f.mode != "nearest" && f.mode != "linear" && f.mode != "cubic") n.unsupported("mode " + f.mode);
+  if (f.mode != "nearest" && f.mode != "linear" && f.mode != "cubic")
+    n.unsupported("mode " + f.mode);
   if (all && f.coordinates != "tf_crop_and_resize")
     if (const Tensor y = by_interpolate(f, x, scales, sizes); y.defined()) return y;
   if (!given_sizes.symbols.empty()) sizes = op::IntArray(std::span<const int64_t>(n.known(3)));
@@ -183,7 +191,8 @@ Tensor resized(const Node& n, const Form& f, const Tensor& x, const std::vector<
     a.at = n.axis(which[i], x.rank());
     a.in = x.dim(a.at);
     if (a.in < 0) n.session.need_shapes(n);
-    n.expect(scales.empty() ? i < sizes.size() : i < scales.size(), "one number for each axis is expected");
+    n.expect(scales.empty() ? i < sizes.size() : i < scales.size(),
+             "one number for each axis is expected");
     if (scales.empty()) {
       a.out = sizes[i];
       a.scale = static_cast<double>(a.out) / static_cast<double>(a.in);
@@ -192,11 +201,13 @@ Tensor resized(const Node& n, const Form& f, const Tensor& x, const std::vector<
       a.out = static_cast<int64_t>(std::floor(static_cast<double>(a.in) * a.scale));
     }
     if (!region.empty()) {
-      n.expect(region.size() == 2 * which.size(), "two numbers of the region for each axis are expected");
+      n.expect(region.size() == 2 * which.size(),
+               "two numbers of the region for each axis are expected");
       a.begin = region[i];
       a.end = region[which.size() + i];
       if (f.coordinates == "tf_crop_and_resize" && !scales.empty())
-        a.out = static_cast<int64_t>(std::floor(static_cast<double>(a.in) * (a.end - a.begin) * a.scale));
+        a.out = static_cast<int64_t>(
+            std::floor(static_cast<double>(a.in) * (a.end - a.begin) * a.scale));
     }
     n.expect(a.out > 0 && a.in > 0 && a.out <= kMaxFolded / a.in, "a size of the result cannot be");
     axes.push_back(a);
@@ -204,7 +215,8 @@ Tensor resized(const Node& n, const Form& f, const Tensor& x, const std::vector<
   if (scales.empty()) keep_ratio(f, &axes);
   Tensor y = x;
   for (const Axis& a : axes)
-    if (a.out != a.in || a.scale != 1 || f.coordinates == "tf_crop_and_resize") y = resize_axis(f, a, y);
+    if (a.out != a.in || a.scale != 1 || f.coordinates == "tf_crop_and_resize")
+      y = resize_axis(f, a, y);
   if (f.coordinates == "tf_crop_and_resize")
     for (const Axis& a : axes) y = with_outside(f, a, y);
   return as(y, x.dtype());

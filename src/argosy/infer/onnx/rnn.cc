@@ -3,8 +3,8 @@
 #include "argosy/infer/onnx/common.h"
 #include "argosy/infer/onnx/loop.h"
 
-// LSTM, GRU and RNN: by our kernel over whole sequences where it does what is asked for, else by their
-// steps in a loop.
+// LSTM, GRU and RNN: by our kernel over whole sequences where it does what is asked for, else by
+// their steps in a loop.
 namespace argosy::infer::onnx {
 namespace {
 
@@ -65,7 +65,7 @@ Layer layer_of(const Node& n, const std::string& kind) {
   l.linear_before_reset = kind == "GRU" && n.flag("linear_before_reset");
   l.input_forget = kind == "LSTM" && n.flag("input_forget");
   const std::vector<std::string> usual =
-      kind == "LSTM" ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+      kind == "LSTM"  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
       : kind == "GRU" ? std::vector<std::string>{"Sigmoid", "Tanh"}
                       : std::vector<std::string>{"Tanh"};
   l.names = n.texts("activations");
@@ -96,7 +96,9 @@ Items by_kernel(const Layer& l, const Direction& d, const Tensor& x, const Tenso
                                  : l.kind == "GRU" ? std::vector<int>{1, 0, 2}
                                                    : std::vector<int>{0};
   auto ours = [&](const Tensor& t) { return t.defined() ? reordered(t, order, l.hidden) : t; };
-  const std::string mode = l.kind != "RNN" ? l.kind : l.names[0] == "Relu" ? "RNN_RELU" : "RNN_TANH";
+  const std::string mode = l.kind != "RNN"        ? l.kind
+                           : l.names[0] == "Relu" ? "RNN_RELU"
+                                                  : "RNN_TANH";
   const Tensors out = call_all("rnn_direction",
                                {x, d.h, d.c, ours(d.w), ours(d.r), ours(d.wb), ours(d.rb), lengths},
                                {{"mode", mode}, {"time_major", true}, {"reverse", d.reverse}});
@@ -128,7 +130,8 @@ class Steps {
   }
 
   Tensor rnn(const Tensor& x, const Tensor& h) const {
-    const Tensor sum = ops::add(biased(ops::matmul(x, wt_), d_.wb), biased(ops::matmul(h, rt_), d_.rb));
+    const Tensor sum =
+        ops::add(biased(ops::matmul(x, wt_), d_.wb), biased(ops::matmul(h, rt_), d_.rb));
     return d_.act[0](clipped(sum));
   }
 
@@ -141,21 +144,24 @@ class Steps {
       part = ops::multiply(r, gate(fh, 2));
     } else {
       part = ops::matmul(ops::multiply(r, h), gate(rt_, 2));
-      if (d_.rb.defined()) part = ops::add(part, ops::slice(d_.rb, 0, 2 * l_.hidden, 3 * l_.hidden));
+      if (d_.rb.defined())
+        part = ops::add(part, ops::slice(d_.rb, 0, 2 * l_.hidden, 3 * l_.hidden));
     }
     const Tensor g = d_.act[1](clipped(ops::add(gate(fx, 2), part)));
     return ops::add(ops::multiply(ops::scale(z, -1, 1), g), ops::multiply(z, h));
   }
 
   std::pair<Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const Tensor& c) const {
-    const Tensor all = ops::add(biased(ops::matmul(x, wt_), d_.wb), biased(ops::matmul(h, rt_), d_.rb));
+    const Tensor all =
+        ops::add(biased(ops::matmul(x, wt_), d_.wb), biased(ops::matmul(h, rt_), d_.rb));
     auto peep = [&](const Tensor& t, int i, const Tensor& cell) {
       if (!d_.p.defined()) return t;
-      return ops::add(t, ops::multiply(ops::slice(d_.p, 0, i * l_.hidden, (i + 1) * l_.hidden), cell));
+      return ops::add(t,
+                      ops::multiply(ops::slice(d_.p, 0, i * l_.hidden, (i + 1) * l_.hidden), cell));
     };
     const Tensor i = d_.act[0](clipped(peep(gate(all, 0), 0, c)));
-    const Tensor f = l_.input_forget ? ops::scale(i, -1, 1)
-                                     : d_.act[0](clipped(peep(gate(all, 2), 2, c)));
+    const Tensor f =
+        l_.input_forget ? ops::scale(i, -1, 1) : d_.act[0](clipped(peep(gate(all, 2), 2, c)));
     const Tensor g = d_.act[1](clipped(gate(all, 3)));
     const Tensor cell = ops::add(ops::multiply(f, c), ops::multiply(i, g));
     const Tensor o = d_.act[0](clipped(peep(gate(all, 1), 1, cell)));
@@ -178,8 +184,7 @@ Items by_steps(const Node& n, const Layer& l, const Direction& d, const Tensor& 
   loop.carried = {d.h};
   if (l.kind == "LSTM") loop.carried.emplace_back(d.c);
   loop.body = [&](const Tensor& round, const Tensor&, const Items& carried) {
-    const Tensor t =
-        d.reverse ? ops::subtract(ops::subtract(loop.count, one), round) : round;
+    const Tensor t = d.reverse ? ops::subtract(ops::subtract(loop.count, one), round) : round;
     const Tensor h = carried[0].tensor, c = carried.size() > 1 ? carried[1].tensor : Tensor();
     auto [next_h, next_c] = steps.step(ops::take_slices(x, t, 0), h, c);
     Tensor y = next_h;

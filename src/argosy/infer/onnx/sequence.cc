@@ -1,8 +1,8 @@
 #include "argosy/infer/onnx/common.h"
 #include "onnx.pb.h"
 
-// Sequences, which are lists of tensors while a model is imported: how many elements one has is part
-// of the Program. Optionals.
+// Sequences, which are lists of tensors while a model is imported: how many elements one has is
+// part of the Program. Optionals.
 namespace argosy::infer::onnx {
 namespace {
 
@@ -60,7 +60,8 @@ Items split(const Node& n) {
     if (n.rank(1) == 0) {
       n.expect(given[0] > 0, "the size of a part has to be positive");
       sizes.clear();
-      for (int64_t left = size; left > 0; left -= given[0]) sizes.push_back(std::min(left, given[0]));
+      for (int64_t left = size; left > 0; left -= given[0])
+        sizes.push_back(std::min(left, given[0]));
     }
   }
   std::vector<Tensor> parts;

@@ -9,7 +9,7 @@
 namespace argosy::infer::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;        // of graphs and functions in one another
+constexpr int kMaxDepth = 64;          // of graphs and functions in one another
 constexpr int64_t kMaxNumbers = 4096;  // a vector of sizes is never longer
 
 std::string domain_of(const std::string& domain) {
@@ -63,11 +63,10 @@ Item Session::input(const OnnxPort& port, const OnnxGiven* given) {
   ports_.push_back(port);
   const bool optional = port.kind == OnnxPort::Kind::optional_tensor ||
                         port.kind == OnnxPort::Kind::optional_sequence;
-  const bool sequence = port.kind == OnnxPort::Kind::sequence ||
-                        port.kind == OnnxPort::Kind::optional_sequence;
+  const bool sequence =
+      port.kind == OnnxPort::Kind::sequence || port.kind == OnnxPort::Kind::optional_sequence;
   if (given && given->missing) return {};
-  if ((sequence || optional || !port.ranked) && !given)
-    throw NeedsMore{{{port.name, false}}};
+  if ((sequence || optional || !port.ranked) && !given) throw NeedsMore{{{port.name, false}}};
   auto value = [&](const std::string& name, const Shape& shape, DType dtype) {
     Tensor t = builder().input(name, shape, dtype);
     return t;
@@ -76,9 +75,8 @@ Item Session::input(const OnnxPort& port, const OnnxGiven* given) {
     std::vector<Tensor> elements;
     for (size_t i = 0; i < given->tensors.size(); ++i) {
       const Tensor& t = given->tensors[i];
-      elements.push_back(t.has_data() ? t
-                                      : value(port.name + "." + std::to_string(i), t.shape(),
-                                              t.dtype()));
+      elements.push_back(
+          t.has_data() ? t : value(port.name + "." + std::to_string(i), t.shape(), t.dtype()));
     }
     return Item::sequence(std::move(elements));
   }
@@ -87,8 +85,8 @@ Item Session::input(const OnnxPort& port, const OnnxGiven* given) {
       << "[onnx] input '" << port.name << "' is one tensor, given are " << given->tensors.size()
       << '.';
   const Tensor& t = given->tensors[0];
-  ARGOSY_CHECK(t.dtype() == port.dtype, type) << "[onnx] input '" << port.name << "' is "
-                                              << port.dtype << ", given is " << t << '.';
+  ARGOSY_CHECK(t.dtype() == port.dtype, type)
+      << "[onnx] input '" << port.name << "' is " << port.dtype << ", given is " << t << '.';
   if (t.has_data()) return {t, port.element};
   return {value(port.name, t.shape(), t.dtype()), port.element};
 }
@@ -98,7 +96,8 @@ Item Session::input(const OnnxPort& port, const OnnxGiven* given) {
 const Item& Session::look_up(const std::string& name) const {
   for (size_t i = scopes_.size(); i-- > visible_;)
     if (auto it = scopes_[i].find(name); it != scopes_[i].end()) return it->second;
-  ARGOSY_THROW(invalid_argument) << "[onnx] '" << name << "' is used in the model before it is made.";
+  ARGOSY_THROW(invalid_argument) << "[onnx] '" << name
+                                 << "' is used in the model before it is made.";
 }
 
 void Session::define(const file::Graph& graph, const Items& in) {
@@ -131,8 +130,7 @@ Items Session::run(const file::Graph& graph, const Items& in) {
 
 void Session::run_node(const file::Node& proto) {
   Items in;
-  for (const std::string& name : proto.input())
-    in.push_back(name.empty() ? Item() : look_up(name));
+  for (const std::string& name : proto.input()) in.push_back(name.empty() ? Item() : look_up(name));
   Items out = convert(proto, std::move(in));
   ARGOSY_CHECK(out.size() >= static_cast<size_t>(proto.output_size()), not_implemented)
       << "[onnx] " << proto.op_type() << " '" << proto.name() << "' has " << proto.output_size()

@@ -33,8 +33,8 @@ class Session {
 
   // A graph's input of the Program, or what is given for it.
   Item input(const OnnxPort& port, const OnnxGiven* given);
-  // Results of a graph whose inputs stand for `in` (missing: what the graph itself gives them); names
-  // of the graphs around it are seen.
+  // Results of a graph whose inputs stand for `in` (missing: what the graph itself gives them);
+  // names of the graphs around it are seen.
   Items run(const file::Graph& graph, const Items& in);
 
   // Numbers of an integer tensor: those that are known, the others as symbols. It remembers which

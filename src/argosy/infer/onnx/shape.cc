@@ -165,7 +165,9 @@ Items expand(const Node& n) {
   if (!shape.symbols.empty()) {
     // A symbol may turn out to be 1 where x has more: then a tensor of ones broadcasts x.
     check_folded(n, shape);
-    return {ops::multiply(x, ops::full(shape, x.dtype() == DType::bool_ ? op::Scalar(true) : op::Scalar(1), x.dtype()))};
+    return {ops::multiply(
+        x,
+        ops::full(shape, x.dtype() == DType::bool_ ? op::Scalar(true) : op::Scalar(1), x.dtype()))};
   }
   op::IntArray whole;
   const Tensor wide = with_rank(x, rank);
@@ -182,8 +184,9 @@ Items expand(const Node& n) {
 
 Items tile(const Node& n) {
   const op::IntArray repeats = n.sizes(1);
-  n.expect(static_cast<int>(repeats.size()) == n.rank(), "one number for each dimension is expected");
-  check_folded(n, repeats);
+  n.expect(static_cast<int>(repeats.size()) == n.rank(),
+           "one number for each dimension is expected");
+  check_folded(n, repeats, n.in().numel());
   return {like_first(n, call("tile", {n.in()}, {{"repeat_times", repeats}}))};
 }
 
@@ -204,12 +207,14 @@ Items slice(const Node& n) {
   }
   if (axes.empty()) axes = iota(0, static_cast<int64_t>(starts.size()));
   if (steps.empty()) steps.assign(axes.size(), 1);
-  n.expect(axes.size() == starts.size() && axes.size() == ends.size() && axes.size() == steps.size(),
-           "as many starts, ends, axes and steps are expected");
+  n.expect(
+      axes.size() == starts.size() && axes.size() == ends.size() && axes.size() == steps.size(),
+      "as many starts, ends, axes and steps are expected");
   for (int64_t& axis : axes) axis = n.axis(axis, x.rank());
   for (int64_t step : steps) n.expect(step != 0, "a step is 0");
   if (axes.empty()) return {n.item(0)};
-  Tensor y = call("slice", {x}, {{"axes", axes}, {"starts", starts}, {"ends", ends}, {"strides", steps}});
+  Tensor y =
+      call("slice", {x}, {{"axes", axes}, {"starts", starts}, {"ends", ends}, {"strides", steps}});
   if (x.rank() == 1 && n.session.remembers(x) && y.symbolic() && starts.symbols.empty() &&
       ends.symbols.empty()) {
     const op::IntArray all = n.session.integers(x);
@@ -240,8 +245,8 @@ Items depth_to_space(const Node& n) {
   ops::push_size(apart, x, 2);
   ops::push_size(apart, x, 3);
   const Tensor parts = ops::reshape(x, apart);
-  const Tensor placed = ops::transpose(
-      parts, columns ? std::vector<int64_t>{0, 1, 4, 2, 5, 3} : std::vector<int64_t>{0, 3, 4, 1, 5, 2});
+  const Tensor placed = ops::transpose(parts, columns ? std::vector<int64_t>{0, 1, 4, 2, 5, 3}
+                                                      : std::vector<int64_t>{0, 3, 4, 1, 5, 2});
   const Tensor rows = ops::flatten(placed, 4, 5);
   return {ops::flatten(rows, 2, 3)};
 }
@@ -257,9 +262,9 @@ Items space_to_depth(const Node& n) {
   ops::push_size(apart, x, 0);
   ops::push_size(apart, x, 1);
   for (int64_t v : {x.dim(2) / block, block, x.dim(3) / block, block}) push(apart, v);
-  const Tensor placed = ops::transpose(
-      ops::reshape(x, apart),
-      columns ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4});
+  const Tensor placed =
+      ops::transpose(ops::reshape(x, apart), columns ? std::vector<int64_t>{0, 1, 3, 5, 2, 4}
+                                                     : std::vector<int64_t>{0, 3, 5, 1, 2, 4});
   return {ops::flatten(placed, 1, 3)};
 }
 
@@ -305,8 +310,8 @@ Items pad(const Node& n) {
   const Tensor& x = n.in();
   const std::string mode = n.text("mode", "constant");
   const int rank = x.rank();
-  op::IntArray given = n.opset >= 11 ? n.sizes(1)
-                                     : op::IntArray(std::span<const int64_t>(n.integers("pads")));
+  op::IntArray given =
+      n.opset >= 11 ? n.sizes(1) : op::IntArray(std::span<const int64_t>(n.integers("pads")));
   std::vector<int64_t> axes = iota(0, rank);
   if (n.has(3)) axes = n.known(3);
   n.expect(given.size() == 2 * axes.size(), "two numbers for each axis are expected");
@@ -335,9 +340,20 @@ Items pad(const Node& n) {
                      : mode == "wrap"    ? "circular"
                                          : nullptr;
   if (!ours) n.unsupported("mode " + mode);
-  check_folded(n, pads);
+  op::IntArray padded;
+  for (int d = 0; d < rank; ++d) {
+    const auto i = static_cast<size_t>(2 * d);
+    int64_t size = 0;
+    const bool fits = !__builtin_add_overflow(std::max<int64_t>(pads[i], 0),
+                                              std::max<int64_t>(pads[i + 1], 0), &size) &&
+                      !__builtin_add_overflow(size, std::max<int64_t>(x.dim(d), 0), &size);
+    n.expect(fits, "the padding cannot be");
+    push(padded, size);
+  }
+  check_folded(n, padded);
   if (std::string_view(ours) == "constant" || rank == 0)
-    return {like_first(n, call("pad", {x}, {{"paddings", pads}, {"mode", ours}, {"value", value}}))};
+    return {
+        like_first(n, call("pad", {x}, {{"paddings", pads}, {"mode", ours}, {"value", value}}))};
   return {like_first(n, call("pad", {x}, {{"paddings", pads}, {"mode", ours}}))};
 }
 

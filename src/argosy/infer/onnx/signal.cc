@@ -18,7 +18,8 @@ Tensor to_complex(const Node& n, const Tensor& x, DType dtype) {
 }
 
 Tensor transform(const Tensor& x, int axis, bool forward, double scale) {
-  return call("fft_c2c", {x}, {{"axes", std::vector<int64_t>{axis}}, {"forward", forward}, {"scale", scale}});
+  return call("fft_c2c", {x},
+              {{"axes", std::vector<int64_t>{axis}}, {"forward", forward}, {"scale", scale}});
 }
 
 // x with `length` places along axis: cut, or with zeros behind.
@@ -68,7 +69,8 @@ Items stft(const Node& n) {
   const Tensor signal = x.rank() == 2 ? ops::unsqueeze(x, op::IntArray{2}) : x;
   const int64_t step = n.known_integer(1);
   const bool onesided = n.flag("onesided", true);
-  n.expect(step > 0 && (n.has(2) || n.has(3)), "a positive step and a window or its length are expected");
+  n.expect(step > 0 && (n.has(2) || n.has(3)),
+           "a positive step and a window or its length are expected");
   const int64_t length = n.has(3) ? n.known_integer(3) : n.in(2).dim(0);
   n.expect(length > 0, "the window has to have a known length");
   // Places of the elements of each frame.
@@ -83,12 +85,14 @@ Items stft(const Node& n) {
         {0, call("floor_divide", {room, ops::constant(op::Scalar(step), DType::int64)})});
     push(count, kUnknown);
   }
-  const Tensor starts = ops::multiply(positions(count), ops::constant(op::Scalar(step), DType::int64));
-  const Tensor places = ops::add(ops::unsqueeze(starts, op::IntArray{1}), positions(op::IntArray{length}));
+  const Tensor starts =
+      ops::multiply(positions(count), ops::constant(op::Scalar(step), DType::int64));
+  const Tensor places =
+      ops::add(ops::unsqueeze(starts, op::IntArray{1}), positions(op::IntArray{length}));
   Tensor frames = ops::take_slices(signal, places, 1);  // [batch, frames, length, parts]
   if (n.has(2)) frames = ops::multiply(frames, ops::unsqueeze(n.in(2), op::IntArray{1}));
-  Tensor y = transform(to_complex(n, frames, x.dtype() == DType::float64 ? x.dtype() : DType::float32), 2,
-                       true, 1);
+  Tensor y = transform(
+      to_complex(n, frames, x.dtype() == DType::float64 ? x.dtype() : DType::float32), 2, true, 1);
   if (onesided) y = ops::slice(y, 2, 0, length / 2 + 1);
   return {as(call("as_real", {y}), x.dtype())};
 }
@@ -130,7 +134,8 @@ Items mel_weights(const Node& n) {
   const double step = (mel(high) - mel(low)) / static_cast<double>(bins + 2);
   std::vector<int64_t> edges;
   for (int64_t i = 0; i < bins + 2; ++i) {
-    const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + mel(low)) / 2595) - 1);
+    const double hertz =
+        700 * (std::pow(10, (static_cast<double>(i) * step + mel(low)) / 2595) - 1);
     edges.push_back(static_cast<int64_t>(
         std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
     n.expect(edges.back() >= 0 && edges.back() <= rows, "an edge lies outside of the spectrum");
@@ -177,12 +182,14 @@ Items tfidf(const Node& n) {
   const std::string mode = n.text("mode", "");
   const int64_t least = n.integer("min_gram_length"), most = n.integer("max_gram_length"),
                 skips = n.integer("max_skip_count");
-  const std::vector<int64_t> starts = n.integers("ngram_counts"), columns = n.integers("ngram_indexes"),
+  const std::vector<int64_t> starts = n.integers("ngram_counts"),
+                             columns = n.integers("ngram_indexes"),
                              pool = n.integers("pool_int64s");
   const std::vector<double> weights = n.reals("weights");
   if (n.has_attribute("pool_strings")) n.unsupported("a pool of strings");
   n.expect(mode == "TF" || mode == "IDF" || mode == "TFIDF", "mode is none of TF, IDF and TFIDF");
-  n.expect(weights.empty() || weights.size() == columns.size(), "one weight for each n-gram is expected");
+  n.expect(weights.empty() || weights.size() == columns.size(),
+           "one weight for each n-gram is expected");
   const bool flat = n.rank() == 1;
   const Tensor x = as(flat ? ops::unsqueeze(n.in(), op::IntArray{0}) : n.in(), DType::int64);
   n.expect(x.rank() == 2, "one or two dimensions are expected");
@@ -201,9 +208,10 @@ Items tfidf(const Node& n) {
     const int64_t count = (end - begin) / length;
     seen += count;
     if (count == 0) continue;
-    const Tensor grams = ops::reshape(
-        vector_of(std::span(pool).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin))),
-        op::IntArray{count, length});
+    const Tensor grams =
+        ops::reshape(vector_of(std::span(pool).subspan(static_cast<size_t>(begin),
+                                                       static_cast<size_t>(end - begin))),
+                     op::IntArray{count, length});
     Tensor sum;
     for (int64_t gap = 1; gap <= (length == 1 ? 1 : skips + 1); ++gap) {
       Tensor part = count_grams(x, grams, gap);
@@ -212,7 +220,8 @@ Items tfidf(const Node& n) {
     }
     counts.push_back(sum);
   }
-  n.expect(seen == static_cast<int64_t>(columns.size()) && seen > 0, "the pool does not fit ngram_indexes");
+  n.expect(seen == static_cast<int64_t>(columns.size()) && seen > 0,
+           "the pool does not fit ngram_indexes");
   Tensor all = ops::concat(counts, 1);
   if (mode == "IDF") all = as(ops::greater_than(all, number(0, all)), all.dtype());
   if (mode != "TF" && !weights.empty()) {
@@ -232,12 +241,9 @@ Items tfidf(const Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BlackmanWindow", blackman},
-    {"DFT", dft},
-    {"HammingWindow", hamming},
-    {"HannWindow", hann},
-    {"MelWeightMatrix", mel_weights},
-    {"STFT", stft},
+    {"BlackmanWindow", blackman},     {"DFT", dft},
+    {"HammingWindow", hamming},       {"HannWindow", hann},
+    {"MelWeightMatrix", mel_weights}, {"STFT", stft},
     {"TfIdfVectorizer", tfidf},
 };
 

@@ -207,8 +207,8 @@ Tensor TensorReader::read(const file::Tensor& t) const {
   const bool narrow = is_narrow(t.data_type());
   const size_t width = static_cast<size_t>(bits_of(t.data_type()));
   // Numbers of less than a byte share bytes, the first in the lowest bits.
-  const size_t bytes = narrow ? (wanted * width + 7) / 8
-                              : wanted * static_cast<size_t>(item_size(*dtype));
+  const size_t bytes =
+      narrow ? (wanted * width + 7) / 8 : wanted * static_cast<size_t>(item_size(*dtype));
   const bool raw = t.has_raw_data() || t.data_location() == file::Tensor::EXTERNAL;
   std::string beside;
   if (t.data_location() == file::Tensor::EXTERNAL) beside = outside(t, bytes);
@@ -221,8 +221,8 @@ Tensor TensorReader::read(const file::Tensor& t) const {
       << " elements in the file.";
   Tensor out = Tensor::empty(shape, *dtype);
   if (narrow)
-    read_narrow(t.data_type(), raw ? data : std::string(t.int32_data().begin(), t.int32_data().end()),
-                out);
+    read_narrow(t.data_type(),
+                raw ? data : std::string(t.int32_data().begin(), t.int32_data().end()), out);
   else if (raw)
     std::memcpy(out.raw(), data.data(), bytes);
   else

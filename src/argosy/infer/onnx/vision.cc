@@ -21,7 +21,8 @@ Items grid_sample(const Node& n) {
 Items affine_grid(const Node& n) {
   const op::IntArray size = n.sizes(1);
   check_folded(n, size);
-  return {call("affine_grid", {n.in(0)}, {{"out_shape", size}, {"align_corners", n.flag("align_corners")}})};
+  return {call("affine_grid", {n.in(0)},
+               {{"out_shape", size}, {"align_corners", n.flag("align_corners")}})};
 }
 
 Items roi_align(const Node& n) {
@@ -79,7 +80,8 @@ Items non_max_suppression(const Node& n) {
       const Tensor order = call_all("sort_with_index", {ops::take_slices(score, chosen, 0)},
                                     {{"axis", 0}, {"descending", true}, {"stable", true}})[1];
       chosen = ops::take_slices(chosen, order, 0);
-      const Tensor kept = call("suppress_boxes", {ops::take_slices(all, chosen, 0)}, {{"threshold", overlap}});
+      const Tensor kept =
+          call("suppress_boxes", {ops::take_slices(all, chosen, 0)}, {{"threshold", overlap}});
       op::IntArray end{kUnknown};
       end.symbols.push_back({0, most});
       if (!most.symbolic()) end = op::IntArray{*op::contiguous(most).data<int64_t>()};

@@ -53,7 +53,9 @@ void scale(Emit& e) {
   } else if (factor.real() != 1) {
     const bool whole = is_integral(dtype);
     if (whole && factor.real() != std::floor(factor.real()))
-      x = e.to.cast(e.node("Mul", {e.to.cast(x, DType::float64), e.to.number(factor.real(), DType::float64)}), dtype);
+      x = e.to.cast(
+          e.node("Mul", {e.to.cast(x, DType::float64), e.to.number(factor.real(), DType::float64)}),
+          dtype);
     else
       x = e.node("Mul", {x, e.number(factor.real())});
   }
@@ -71,9 +73,11 @@ void cast(Emit& e) {
 }
 
 void clip(Emit& e) {
-  const auto &low = e.attr<std::optional<op::Scalar>>("min"), &high = e.attr<std::optional<op::Scalar>>("max");
+  const auto &low = e.attr<std::optional<op::Scalar>>("min"),
+             &high = e.attr<std::optional<op::Scalar>>("max");
   if (e.o.attr_operands) e.unsupported("a bound that only a run knows");
-  const bool has_low = low && !std::isinf(low->real()), has_high = high && !std::isinf(high->real());
+  const bool has_low = low && !std::isinf(low->real()),
+             has_high = high && !std::isinf(high->real());
   e.give(e.node("Clip", {e.in(0), has_low ? e.number(low->real()) : "",
                          has_high ? e.number(high->real()) : ""}));
 }
@@ -167,9 +171,10 @@ void reduction(Emit& e) {
 }
 template <ForeignName op>
 void bool_reduction(Emit& e) {
-  const std::string numbers =
-      e.to.cast(e.dtype() == DType::bool_ ? e.in(0) : e.to.cast(e.in(0), DType::bool_), DType::int32);
-  e.give(e.to.cast(e.reduce(op.text, numbers, e.axes("axis", e.rank()), e.flag("keepdim")), DType::bool_));
+  const std::string numbers = e.to.cast(
+      e.dtype() == DType::bool_ ? e.in(0) : e.to.cast(e.in(0), DType::bool_), DType::int32);
+  e.give(e.to.cast(e.reduce(op.text, numbers, e.axes("axis", e.rank()), e.flag("keepdim")),
+                   DType::bool_));
 }
 template <ForeignName op>
 void place_of(Emit& e) {
@@ -184,6 +189,12 @@ void place_of(Emit& e) {
   if (e.attr<DType>("dtype") != DType::int64) y = e.to.cast(y, e.attr<DType>("dtype"));
   e.give(y);
 }
+// How many elements the axes have together, in the result's dtype.
+std::string count_of(Emit& e, const std::vector<int64_t>& axes) {
+  const std::string sizes =
+      e.node("Gather", {e.node("Shape", {e.in(0)}), e.to.integers(std::span<const int64_t>(axes))});
+  return e.to.cast(e.reduce("ReduceProd", sizes, {0}, false), e.result().dtype);
+}
 void variance(Emit& e) {
   const auto& unbiased = e.attr<std::optional<bool>>("unbiased");
   const double less = unbiased ? *unbiased : e.real("correction");
@@ -193,18 +204,17 @@ void variance(Emit& e) {
   const std::string squares = e.node("Mul", {centered, centered});
   std::string y = e.reduce("ReduceMean", squares, axes, e.flag("keepdim"));
   if (less != 0) {
-    int64_t n = 1;
-    for (int64_t axis : axes) {
-      if (e.shape()[static_cast<int>(axis)] < 0) e.unsupported("a size that only a run knows");
-      n *= e.shape()[static_cast<int>(axis)];
-    }
-    y = e.node("Mul", {y, e.to.number(static_cast<double>(n) / (static_cast<double>(n) - less), e.result().dtype)});
+    const DType dtype = e.result().dtype;
+    const std::string n = count_of(e, axes);
+    const std::string rest = e.node("Sub", {n, e.to.number(less, dtype)});
+    y = e.node("Mul", {y, e.node("Div", {n, rest})});
   }
   e.give(y);
 }
 void sum_squares(Emit& e) {
   const std::string squares = e.node("Mul", {e.in(0), e.in(0)});
-  e.give(e.reduce(e.flag("mean") ? "ReduceMean" : "ReduceSum", squares, e.axes("axis", e.rank()), e.flag("keepdim")));
+  e.give(e.reduce(e.flag("mean") ? "ReduceMean" : "ReduceSum", squares, e.axes("axis", e.rank()),
+                  e.flag("keepdim")));
 }
 void norm_along(Emit& e) {
   const double p = e.real("p");
@@ -218,7 +228,8 @@ void cumulative_sum(Emit& e) {
   const auto& axis = e.attr<std::optional<int64_t>>("axis");
   std::string x = wide_input(e);
   if (!axis) x = e.reshape(x, e.to.integers({-1}));
-  e.give(e.node("CumSum", {x, e.to.integers({axis.value_or(0)})}, {{"reverse", e.flag("reverse")}}));
+  e.give(
+      e.node("CumSum", {x, e.to.integers({axis.value_or(0)})}, {{"reverse", e.flag("reverse")}}));
 }
 
 constexpr WriteRow kRows[] = {

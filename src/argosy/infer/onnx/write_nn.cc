@@ -20,7 +20,8 @@ void selu(Emit& e) {
   e.give(e.node("Selu", {e.in(0)}, {{"alpha", e.real("alpha")}, {"gamma", e.real("scale")}}));
 }
 void hard_sigmoid(Emit& e) {
-  e.give(e.node("HardSigmoid", {e.in(0)}, {{"alpha", e.real("slope")}, {"beta", e.real("offset")}}));
+  e.give(
+      e.node("HardSigmoid", {e.in(0)}, {{"alpha", e.real("slope")}, {"beta", e.real("offset")}}));
 }
 void hard_tanh(Emit& e) {
   e.give(e.node("Clip", {e.in(0), e.number(e.real("min")), e.number(e.real("max"))}));
@@ -60,7 +61,9 @@ template <ForeignName op>
 void along_axis(Emit& e) {
   const DType dtype = e.result().dtype;
   const std::string x = e.dtype() == dtype ? e.in(0) : e.to.cast(e.in(0), dtype);
-  if (e.rank() == 0) return e.give(std::string_view(op.text) == "Softmax" ? e.to.number(1, dtype) : e.to.number(0, dtype));
+  if (e.rank() == 0)
+    return e.give(std::string_view(op.text) == "Softmax" ? e.to.number(1, dtype)
+                                                         : e.to.number(0, dtype));
   e.give(e.node(op.text, {x}, {{"axis", e.integer("axis")}}));
 }
 void prelu(Emit& e) {
@@ -103,8 +106,20 @@ void embedding(Emit& e) {
   const std::string rows = e.node("Gather", {e.in(1), e.in(0)});
   const int64_t padding = e.integer("padding_idx");
   if (padding < 0) return e.give(rows);
-  const std::string is_padding = e.node("Equal", {e.in(0), e.to.number(static_cast<double>(padding), e.dtype(0))});
+  const std::string is_padding =
+      e.node("Equal", {e.in(0), e.to.number(static_cast<double>(padding), e.dtype(0))});
   e.give(e.node("Where", {e.unsqueeze(is_padding, {e.rank(0)}), e.to.number(0, e.dtype(1)), rows}));
+}
+
+// What comes after the row of the last two dimensions becomes a value.
+void fill_future(Emit& e) {
+  const std::string form = e.node("Shape", {e.in(0)});
+  auto places = [&](int d) {
+    const std::string size = e.node("Gather", {form, e.to.number(e.rank() + d, DType::int64)});
+    return e.node("Range", {e.to.number(0, DType::int64), size, e.to.number(1, DType::int64)});
+  };
+  const std::string seen = e.node("LessOrEqual", {places(-1), e.unsqueeze(places(-2), {1})});
+  e.give(e.node("Where", {seen, e.in(0), e.number(e.real("value"))}));
 }
 
 // --- windows ---
@@ -149,11 +164,17 @@ void conv(Emit& e) {
                                                       : std::vector<int64_t>(2 * kernel.size(), 0);
   if (how == "EXPLICIT")
     return give_back(e, e.to.node("Conv", {channels_first(e), e.in(1), e.in(2)},
-                                  {{"kernel_shape", kernel}, {"strides", e.integers("stride")},
-                                   {"dilations", dilation}, {"group", e.integer("groups")}, {"pads", pads}}));
+                                  {{"kernel_shape", kernel},
+                                   {"strides", e.integers("stride")},
+                                   {"dilations", dilation},
+                                   {"group", e.integer("groups")},
+                                   {"pads", pads}}));
   give_back(e, e.to.node("Conv", {channels_first(e), e.in(1), e.in(2)},
-                         {{"kernel_shape", kernel}, {"strides", e.integers("stride")},
-                          {"dilations", dilation}, {"group", e.integer("groups")}, {"auto_pad", pad}}));
+                         {{"kernel_shape", kernel},
+                          {"strides", e.integers("stride")},
+                          {"dilations", dilation},
+                          {"group", e.integer("groups")},
+                          {"auto_pad", pad}}));
 }
 
 void conv_transpose(Emit& e) {
@@ -168,14 +189,18 @@ void conv_transpose(Emit& e) {
     for (size_t d = 0; d < kernel.size(); ++d) {
       const int64_t in = e.shape()[static_cast<int>(d) + (e.flag("cl") ? 1 : 2)];
       if (in < 0) e.unsupported("output_size of an input whose size only a run knows");
-      more[d] = wanted[d] - ((in - 1) * e.integers("stride")[d] - pads[d] - pads[kernel.size() + d] +
-                             e.integers("dilation")[d] * (kernel[d] - 1) + 1);
+      more[d] =
+          wanted[d] - ((in - 1) * e.integers("stride")[d] - pads[d] - pads[kernel.size() + d] +
+                       e.integers("dilation")[d] * (kernel[d] - 1) + 1);
     }
   }
   give_back(e, e.to.node("ConvTranspose", {channels_first(e), e.in(1), e.in(2)},
-                         {{"kernel_shape", kernel}, {"strides", e.integers("stride")},
-                          {"dilations", e.integers("dilation")}, {"group", e.integer("groups")},
-                          {"pads", pads}, {"output_padding", more}}));
+                         {{"kernel_shape", kernel},
+                          {"strides", e.integers("stride")},
+                          {"dilations", e.integers("dilation")},
+                          {"group", e.integer("groups")},
+                          {"pads", pads},
+                          {"output_padding", more}}));
 }
 
 // Strides that are not given are the kernel's.
@@ -193,7 +218,8 @@ std::vector<int64_t> pool_pads(Emit& e) {
     const int64_t in = e.shape()[static_cast<int>(d) + (e.flag("cl") ? 1 : 2)];
     if (in < 0) e.unsupported("padding SAME of a pool over sizes that only a run knows");
     const int64_t stride = strides_of(e)[d];
-    const int64_t sum = std::max<int64_t>(0, ((in + stride - 1) / stride - 1) * stride + e.integers("kernel")[d] - in);
+    const int64_t sum = std::max<int64_t>(
+        0, ((in + stride - 1) / stride - 1) * stride + e.integers("kernel")[d] - in);
     pads[d] = sum / 2;
     pads[dims + d] = sum - sum / 2;
   }
@@ -202,15 +228,19 @@ std::vector<int64_t> pool_pads(Emit& e) {
 
 void max_pool(Emit& e) {
   give_back(e, e.to.node("MaxPool", {channels_first(e)},
-                         {{"kernel_shape", e.integers("kernel")}, {"strides", strides_of(e)},
-                          {"pads", pool_pads(e)}, {"ceil_mode", e.flag("ceil_mode")}}));
+                         {{"kernel_shape", e.integers("kernel")},
+                          {"strides", strides_of(e)},
+                          {"pads", pool_pads(e)},
+                          {"ceil_mode", e.flag("ceil_mode")}}));
 }
 
 void average_pool(Emit& e) {
   const double divisor = e.real("divisor_override");
   std::string y = e.to.node("AveragePool", {channels_first(e)},
-                            {{"kernel_shape", e.integers("kernel")}, {"strides", strides_of(e)},
-                             {"pads", pool_pads(e)}, {"ceil_mode", e.flag("ceil_mode")},
+                            {{"kernel_shape", e.integers("kernel")},
+                             {"strides", strides_of(e)},
+                             {"pads", pool_pads(e)},
+                             {"ceil_mode", e.flag("ceil_mode")},
                              {"count_include_pad", !e.flag("exclusive") || divisor > 0}});
   if (divisor > 0) {
     if (e.flag("ceil_mode")) e.unsupported("divisor_override with ceil_mode");
@@ -227,7 +257,8 @@ std::string averaging(Emit& e, int64_t in, int64_t out) {
   for (int64_t i = 0; i < out; ++i) {
     const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
     for (int64_t k = 0; k < in; ++k)
-      w.data<float>()[i * in + k] = k >= begin && k < end ? 1.0f / static_cast<float>(end - begin) : 0.0f;
+      w.data<float>()[i * in + k] =
+          k >= begin && k < end ? 1.0f / static_cast<float>(end - begin) : 0.0f;
   }
   const std::string name = e.to.constant(w);
   return e.dtype() == DType::float32 ? name : e.to.cast(name, e.dtype());
@@ -283,31 +314,38 @@ void interpolate(Emit& e) {
   const char* theirs = mode == "nearest" ? "nearest" : mode == "bicubic" ? "cubic" : "linear";
   const bool halves = e.integer("align_mode") == 0;
   if (e.flag("antialias") && e.to.opset() < 18) e.unsupported("antialias before opset_version 18");
-  const char* places = mode == "nearest" ? "asymmetric"
-                       : e.flag("align_corners") ? "align_corners"
-                       : halves || mode == "bicubic" ? "half_pixel" : "asymmetric";
+  const char* places = mode == "nearest"             ? "asymmetric"
+                       : e.flag("align_corners")     ? "align_corners"
+                       : halves || mode == "bicubic" ? "half_pixel"
+                                                     : "asymmetric";
   const bool sized = !e.attr<op::IntArray>("size").none && e.attr<op::IntArray>("size").size();
   std::string scales, sizes;
   const int dims = e.rank() - 2;
   if (sized) {
-    const std::string head = e.node("Slice", {e.node("Shape", {x}), e.to.integers({0}), e.to.integers({2})});
+    const std::string head =
+        e.node("Slice", {e.node("Shape", {x}), e.to.integers({0}), e.to.integers({2})});
     sizes = e.node("Concat", {head, e.sizes("size")}, {{"axis", 0}});
   } else {
     Tensor s = Tensor::empty({e.rank()}, DType::float32);
     const std::vector<double>& given = e.attr<std::vector<double>>("scale");
     for (int d = 0; d < e.rank(); ++d)
-      s.data<float>()[d] = d < 2 ? 1.0f : static_cast<float>(given[given.size() == 1 ? 0 : static_cast<size_t>(d - 2)]);
+      s.data<float>()[d] =
+          d < 2 ? 1.0f
+                : static_cast<float>(given[given.size() == 1 ? 0 : static_cast<size_t>(d - 2)]);
     scales = e.to.constant(s);
   }
   if (dims < 1) e.unsupported("an input without spatial dimensions");
   give_back(e, e.node("Resize", {x, "", scales, sizes},
-                      {{"mode", theirs}, {"coordinate_transformation_mode", places},
-                       {"nearest_mode", "floor"}, {"cubic_coeff_a", -0.75}}));
+                      {{"mode", theirs},
+                       {"coordinate_transformation_mode", places},
+                       {"nearest_mode", "floor"},
+                       {"cubic_coeff_a", -0.75}}));
 }
 
 void pixel_shuffle(Emit& e) {
   if (e.text("data_format") != "NCHW") e.unsupported("channels last");
-  e.give(e.node("DepthToSpace", {e.in(0)}, {{"blocksize", e.integer("upscale_factor")}, {"mode", "CRD"}}));
+  e.give(e.node("DepthToSpace", {e.in(0)},
+                {{"blocksize", e.integer("upscale_factor")}, {"mode", "CRD"}}));
 }
 
 void channel_shuffle(Emit& e) {
@@ -316,7 +354,8 @@ void channel_shuffle(Emit& e) {
   const std::string form = e.node("Shape", {e.in(0)});
   const std::string head = e.size(0, 0);
   const std::string tail = e.node("Slice", {form, e.to.integers({2}), e.to.integers({4})});
-  const std::string apart = e.node("Concat", {head, e.to.integers({groups, -1}), tail}, {{"axis", 0}});
+  const std::string apart =
+      e.node("Concat", {head, e.to.integers({groups, -1}), tail}, {{"axis", 0}});
   e.give(e.reshape(e.transposed(e.reshape(e.in(0), apart), {0, 2, 1, 3, 4}), form));
 }
 
@@ -348,14 +387,16 @@ void layer_norm(Emit& e) {
   const int64_t axis = e.integer("begin_norm_axis");
   std::vector<int64_t> sizes;
   for (int d = static_cast<int>(axis); d < e.rank(); ++d) sizes.push_back(e.shape()[d]);
-  const std::string form = e.node("Slice", {e.node("Shape", {e.in(0)}), e.to.integers({axis}), e.to.integers({e.rank()})});
+  const std::string form = e.node(
+      "Slice", {e.node("Shape", {e.in(0)}), e.to.integers({axis}), e.to.integers({e.rank()})});
   // Our weights are vectors of all normalized elements.
   auto shaped = [&](size_t i, double otherwise) {
     if (!e.has(i)) return e.node("Expand", {e.number(otherwise), form});
     return sizes.size() == 1 ? e.in(i) : e.reshape(e.in(i), form);
   };
   const std::string weight = shaped(1, 1), bias = e.has(2) ? shaped(2, 0) : "";
-  e.give(e.node("LayerNormalization", {e.in(0), weight, bias}, {{"axis", axis}, {"epsilon", e.real("epsilon")}}));
+  e.give(e.node("LayerNormalization", {e.in(0), weight, bias},
+                {{"axis", axis}, {"epsilon", e.real("epsilon")}}));
 }
 
 void rms_norm(Emit& e) {
@@ -373,7 +414,9 @@ void rms_norm(Emit& e) {
 std::string by_channels(Emit& e, std::string x) {
   std::vector<int64_t> sizes(static_cast<size_t>(e.rank() - 1), 1);
   sizes[0] = -1;
-  auto shaped = [&](size_t i) { return e.reshape(e.in(i), e.to.integers(std::span<const int64_t>(sizes))); };
+  auto shaped = [&](size_t i) {
+    return e.reshape(e.in(i), e.to.integers(std::span<const int64_t>(sizes)));
+  };
   if (e.has(1)) x = e.node("Mul", {x, shaped(1)});
   if (e.has(2)) x = e.node("Add", {x, shaped(2)});
   return x;
@@ -393,13 +436,15 @@ void group_norm(Emit& e) {
 void instance_norm(Emit& e) {
   if (e.flag("channel_last")) e.unsupported("channels last");
   const int64_t channels = e.shape()[1];
-  e.give(e.node("InstanceNormalization", {e.in(0), vector_or(e, 1, 1, channels), vector_or(e, 2, 0, channels)},
+  e.give(e.node("InstanceNormalization",
+                {e.in(0), vector_or(e, 1, 1, channels), vector_or(e, 2, 0, channels)},
                 {{"epsilon", e.real("epsilon")}}));
 }
 
 void grid_sample(Emit& e) {
   e.give(e.node("GridSample", {e.in(0), e.in(1)},
-                {{"mode", e.text("mode").c_str()}, {"padding_mode", e.text("padding_mode").c_str()},
+                {{"mode", e.text("mode").c_str()},
+                 {"padding_mode", e.text("padding_mode").c_str()},
                  {"align_corners", e.flag("align_corners")}}));
 }
 
@@ -410,13 +455,16 @@ void rnn_direction(Emit& e) {
   const int64_t hidden = e.shape(4)[1];
   const bool lstm = mode == "LSTM", gru = mode == "GRU";
   // Our gates in ONNX's order.
-  const std::vector<int64_t> order = lstm ? std::vector<int64_t>{0, 3, 1, 2}
-                                     : gru ? std::vector<int64_t>{1, 0, 2} : std::vector<int64_t>{0};
+  const std::vector<int64_t> order = lstm  ? std::vector<int64_t>{0, 3, 1, 2}
+                                     : gru ? std::vector<int64_t>{1, 0, 2}
+                                           : std::vector<int64_t>{0};
   std::vector<int64_t> rows;
   for (int64_t gate : order)
     for (int64_t i = 0; i < hidden; ++i) rows.push_back(gate * hidden + i);
   const std::string places = e.to.integers(std::span<const int64_t>(rows));
-  auto gates = [&](size_t i) { return order.size() == 1 ? e.in(i) : e.node("Gather", {e.in(i), places}); };
+  auto gates = [&](size_t i) {
+    return order.size() == 1 ? e.in(i) : e.node("Gather", {e.in(i), places});
+  };
   std::string bias;
   if (e.has(5) || e.has(6)) {
     const int64_t count = static_cast<int64_t>(order.size()) * hidden;
@@ -425,15 +473,16 @@ void rnn_direction(Emit& e) {
   }
   const std::string x = e.flag("time_major") ? e.in(0) : e.transposed(e.in(0), {1, 0, 2});
   std::string lengths = e.has(7) ? e.to.cast(e.in(7), DType::int32) : "";
-  std::vector<std::string> in{x, e.unsqueeze(gates(3), {0}), e.unsqueeze(gates(4), {0}), bias, lengths,
-                              e.unsqueeze(e.in(1), {0})};
+  std::vector<std::string> in{x,       e.unsqueeze(gates(3), {0}), e.unsqueeze(gates(4), {0}), bias,
+                              lengths, e.unsqueeze(e.in(1), {0})};
   if (lstm) in.push_back(e.unsqueeze(e.in(2), {0}));
   const char* way = e.flag("reverse") ? "reverse" : "forward";
   std::vector<std::string> out;
   if (lstm)
     out = e.to.nodes("LSTM", in, 3, {{"hidden_size", hidden}, {"direction", way}});
   else if (gru)
-    out = e.to.nodes("GRU", in, 2, {{"hidden_size", hidden}, {"direction", way}, {"linear_before_reset", 1}});
+    out = e.to.nodes("GRU", in, 2,
+                     {{"hidden_size", hidden}, {"direction", way}, {"linear_before_reset", 1}});
   else if (mode == "RNN_TANH")
     out = e.to.nodes("RNN", in, 2, {{"hidden_size", hidden}, {"direction", way}});
   else
@@ -465,6 +514,7 @@ constexpr WriteRow kRows[] = {
     {"conv3d_transpose", conv_transpose},
     {"elu", with_alpha<"Elu">},
     {"embedding", embedding},
+    {"fill_future", fill_future},
     {"gelu", gelu},
     {"grid_sample", grid_sample},
     {"group_norm", group_norm},

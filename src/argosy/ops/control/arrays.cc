@@ -428,8 +428,9 @@ struct JoinAttrs {
   int64_t axis = 0;
   bool stack = false;
   std::vector<int64_t> element;  // form of the elements, -1 where unknown or different
+  bool empty = false;  // stacking an array without elements gives none of that form, else an error
 };
-ARGOSY_ATTRS(JoinAttrs, axis, stack, element)
+ARGOSY_ATTRS(JoinAttrs, axis, stack, element, empty)
 
 void join_infer(InferContext& c, const JoinAttrs& a) {
   check_array(c.name(), c.in[0]);
@@ -455,6 +456,14 @@ void join_infer(InferContext& c, const JoinAttrs& a) {
 
 void join_run(KernelFrame& f, const JoinAttrs& a) {
   const auto& parts = f.in[0].parts();
+  if (parts.empty() && a.empty && a.stack) {
+    Shape shape{a.element};
+    for (int d = 0; d < shape.rank(); ++d) shape[d] = std::max<int64_t>(shape[d], 0);
+    shape.insert(static_cast<int>(a.axis < 0 ? a.axis + shape.rank() + 1 : a.axis), 0);
+    f.allocate(0, shape);
+    f.allocate(1, {0});
+    return;
+  }
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
       << '[' << f.name() << "] the array is empty. Do this: write at least one element.";
   Tensor& sizes = f.allocate(1, {std::ssize(parts)});

@@ -164,8 +164,8 @@ Cost conv_cost(const InferContext& c, const ConvAttrs&) {
           "x [n,c,*s], weight [o,c/groups,*k], bias [o] -> [n,o,*s'] | x [n,*s,c], weight "     \
           "[o,c/groups,*k], bias [o] -> [n,*s',o]")                                             \
       .doc("Cross-correlation of x with weight [out, in / groups, kernel..], plus bias [out].") \
-      .input("x", kFloating, Save::value)                                                       \
-      .input("weight", kFloating, Save::value)                                                  \
+      .input("x", kFloating, Save::others)                                                      \
+      .input("weight", kFloating, Save::others)                                                 \
       .optional_input("bias", kFloating, Save::shape)                                           \
       .output("out")                                                                            \
       .promote()                                                                                \
@@ -371,8 +371,8 @@ Tensors transpose_grad(const GradCall& c, const ConvTransposeAttrs& t) {
       .doc(                                                                                        \
           "Transposed convolution of x with weight [in, out / groups, kernel..], plus bias "       \
           "[out]: the gradient of the convolution with the same weight.")                          \
-      .input("x", kFloating, Save::value)                                                          \
-      .input("weight", kFloating, Save::value)                                                     \
+      .input("x", kFloating, Save::others)                                                         \
+      .input("weight", kFloating, Save::others)                                                    \
       .optional_input("bias", kFloating, Save::shape)                                              \
       .output("out")                                                                               \
       .promote()                                                                                   \

@@ -54,12 +54,16 @@ Matrices matrices(const char* op, const Shape& xs, const Shape& ys, const Matmul
   return s;
 }
 
-void matmul_infer(InferContext& c, const MatmulAttrs& a) {
-  Matrices s = matrices(c.name(), c.in[0].shape(), c.in[1].shape(), a);
+Shape product_shape(const char* op, const Shape& x, const Shape& y, const MatmulAttrs& a) {
+  Matrices s = matrices(op, x, y, a);
   Shape out = s.batch;
   if (!s.x_vector) out.push_back(s.m);
   if (!s.y_vector) out.push_back(s.n);
-  c.out[0].shape = out;
+  return out;
+}
+
+void matmul_infer(InferContext& c, const MatmulAttrs& a) {
+  c.out[0].shape = product_shape(c.name(), c.in[0].shape(), c.in[1].shape(), a);
 }
 
 // A matrix stack as gemm takes it: rows of consecutive elements, maybe stored transposed.
@@ -131,7 +135,9 @@ void matmul_run(KernelFrame& f, const MatmulAttrs& a) {
 
 Tensors product_grads(const Tensor& left, const Tensor& right, Tensor dy, bool of_left,
                       bool of_right, const MatmulAttrs& a) {
-  Tensor x = conj_if_complex(left), y = conj_if_complex(right);
+  // The factor of which no gradient is wanted may be a mere description.
+  Tensor x = of_right ? conj_if_complex(left) : left;
+  Tensor y = of_left ? conj_if_complex(right) : right;
   bool tx = a.transpose_x && x.rank() > 1, ty = a.transpose_y && y.rank() > 1;
   Tensor dx, dw;
   if (x.rank() == 1 && y.rank() == 1) {
@@ -194,8 +200,8 @@ ARGOSY_OP(matmul, MatmulAttrs)
 [[5.0, 11.0], [11.0, 25.0]]
 >>> argosy.matmul(argosy.ones([5, 2, 3]), argosy.ones([3, 4])).shape
 paddle.Size([5, 2, 4]))")
-    .input("x", kProducts, Save::value)
-    .input("y", kProducts, Save::value)
+    .input("x", kProducts, Save::others)
+    .input("y", kProducts, Save::others)
     .output("out")
     .promote()
     .infer(matmul_infer)
@@ -261,12 +267,18 @@ void linear_run(KernelFrame& f, const NoAttrs&) {
             w.raw(), n, 0, out.raw(), n, epilogue);
 }
 
+// Of the product's shape; computed only in a Program, where sizes may be unknown.
+Tensor product_form(const Tensor& x, const Tensor& w) {
+  if (x.symbolic() || w.symbolic()) return matmul(x, w);
+  return Tensor::describe(product_shape("linear", x.shape(), w.shape(), {}), x.dtype(), x.place());
+}
+
 Tensors linear_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &x = c.in[0], &w = c.in[1], &dy = c.dy();
   Tensor dx, dw, db;
   if (!is_usual(w.shape(), c.in[2])) {
     if (c.needs(2)) db = sum_like(dy, c.in[2]);
-    const Tensor dm = c.in[2].defined() ? sum_like(dy, matmul(x, w)) : dy;
+    const Tensor dm = c.in[2].defined() ? sum_like(dy, product_form(x, w)) : dy;
     const Tensors found = product_grads(x, w, dm, c.needs(0), c.needs(1), {});
     return {found[0], found[1], db};
   }
@@ -303,8 +315,8 @@ ARGOSY_OP(linear, NoAttrs)
 >>> x, weight = argosy.to_tensor([[1.0, 2.0]]), argosy.to_tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
 >>> F.linear(x, weight, argosy.ones([3])).tolist()
 [[2.0, 3.0, 4.0]])")
-    .input("x", kFloating, Save::value)
-    .input("weight", kFloating, Save::value)
+    .input("x", kFloating, Save::others)
+    .input("weight", kFloating, Save::others)
     .optional_input("bias", kFloating, Save::shape)
     .output("out")
     .promote()

@@ -1,5 +1,6 @@
 #include "argosy/ps/service/durable_saves.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -14,6 +15,8 @@ using std::chrono::milliseconds;
 // A save copies again what changed meanwhile until little is left for the pause.
 constexpr int kMaxPasses = 6;
 constexpr uint64_t kFewBytes = uint64_t{4} << 20;
+// Of a number of a save; above them is what this life of the server has for all of its saves.
+constexpr int kCounterBits = 24;
 
 // Runs f; errors name the directory as people do.
 template <class F>
@@ -50,21 +53,46 @@ std::string Saves::Save::described() const {
   return directory ? "the save into '" + directory->name() + "'" : "a save";
 }
 
+SaveId Saves::next() {
+  MutexLock guard(mutex_);
+  return newest_ = life_ << kCounterBits | ++count_;
+}
+
 // Takes the turn.
 std::shared_ptr<Saves::Save> Saves::begin(SaveId id) {
   take_turn(k_.turn, k_.limit(), "a save");
   auto save = std::make_shared<Save>();
   save->id = id;
   MutexLock guard(mutex_);
-  if (stopping_) {
+  try {
+    check_newest(id);
+    ARGOSY_CHECK(!stopping_, runtime) << "[save] The server ends.";
+  } catch (...) {
     k_.turn.give();
-    ARGOSY_THROW(runtime) << "[save] The server ends.";
+    throw;
   }
   return save_ = save;
 }
 
+void Saves::check_newest(SaveId id) const {
+  const bool late = id >> kCounterBits == newest_ >> kCounterBits && id < newest_;
+  ARGOSY_CHECK(k_.host.options().index == 0 || !late, runtime)
+      << "[save] A later save has begun: this one was given up.";
+}
+
+void Saves::give_up_others(SaveId id) {
+  SaveId old = 0;
+  {
+    MutexLock guard(mutex_);
+    check_newest(id);
+    newest_ = id;
+    if (save_ && save_->id != id) old = save_->id;
+  }
+  if (old) cancel(old);
+}
+
 SaveId Saves::reserve() {
-  const SaveId id = random_number();
+  const SaveId id = next();
   end_step(begin(id), Step::reserved, k_.limit() / 2);
   return id;
 }
@@ -110,6 +138,7 @@ void Saves::prepare(SaveId id, const std::shared_ptr<const Directory>& directory
     MutexLock guard(mutex_);
     reserved = save_ && save_->id == id;
   }
+  if (k_.host.options().index > 0) give_up_others(id);
   const std::shared_ptr<Save> save = reserved ? step_of(id, Step::reserved, "begin") : begin(id);
   try {
     with_name(directory, [&] {
@@ -268,7 +297,7 @@ void Saves::cancel(SaveId id) {
 
 uint64_t Saves::whole(const std::shared_ptr<const Directory>& directory, int mode,
                       const Extent& extent) {
-  const SaveId id = random_number();
+  const SaveId id = next();
   prepare(id, directory, mode, extent);
   pause(id, std::chrono::seconds(60));
   const uint64_t rows = finish(id);

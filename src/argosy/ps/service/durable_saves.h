@@ -55,6 +55,13 @@ class Saves {
     std::string described() const;  // for texts
   };
 
+  // Numbers of one life of a server grow.
+  SaveId next();
+  // On servers other than the first: that one gives out numbers and lets saves follow each other.
+  // So another save that is here was given up by its client, and what is still asked for one of a
+  // lower number comes late.
+  void give_up_others(SaveId id);
+  void check_newest(SaveId id) const ARGOSY_REQUIRES(mutex_);
   std::shared_ptr<Save> begin(SaveId id);
   // Takes a save on to its next step, and says that this ended.
   std::shared_ptr<Save> step_of(SaveId id, Step from, const char* what);
@@ -68,6 +75,9 @@ class Saves {
   std::atomic<int64_t> pause_us_{0};
   mutable Mutex mutex_;
   std::shared_ptr<Save> save_ ARGOSY_GUARDED_BY(mutex_);
+  const SaveId life_ = random_number() >> 24;    // so that saves of two jobs have different names
+  SaveId count_ ARGOSY_GUARDED_BY(mutex_) = 0;   // that were given out
+  SaveId newest_ ARGOSY_GUARDED_BY(mutex_) = 0;  // that was given out or asked for here
   bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 

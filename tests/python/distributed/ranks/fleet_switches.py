@@ -98,6 +98,27 @@ def test_gradient_merge():
         assert optimizer.get_lr() == 0.1
 
 
+def test_gradient_merge_by_minimize():
+    begin(gradient_merge=True, gradient_merge_configs={"k_steps": 2, "avg": False})
+    net, whole = network_of(rank), network_of()
+    model = fleet.distributed_model(net)
+    optimizer = fleet.distributed_optimizer(sgd(net))
+    reference = sgd(whole, 0.2)
+    xs = [batch(), batch()]
+    for x in xs:
+        loss = loss_of(model, x[mine])
+        loss.backward()
+        operations, pairs = optimizer.minimize(loss)
+        assert operations == [] and len(pairs) == 4
+        optimizer.clear_gradients()
+    loss_of(whole, np.concatenate(xs)).backward()
+    update(reference)
+    close(net, whole)
+    assert all(p.grad is None or not p.grad.any() for p in net.parameters())
+    raises(NotImplementedError, "parameters and no_grad_set are not supported",
+           lambda: optimizer.minimize(loss, no_grad_set=set()))  # fmt: skip
+
+
 def test_gradient_merge_with_a_scaler():
     begin(gradient_merge=True, gradient_merge_configs={"k_steps": 2, "avg": True})
     net, whole = network_of(rank), network_of()
@@ -247,7 +268,12 @@ def test_recompute():
     begin(recompute=True)
     raises(ValueError, "expected names of sublayers", fleet.distributed_model, network_of())
     begin(recompute=True, recompute_configs={"checkpoints": ["0"], "enable_offload": True})
-    raises(NotImplementedError, "enable_offload is not supported", fleet.distributed_model, network_of())
+    raises(
+        NotImplementedError,
+        "enable_offload is not supported",
+        fleet.distributed_model,
+        network_of(),
+    )
 
 
 def test_amp():
@@ -265,9 +291,13 @@ def test_amp():
     same_everywhere(net)
     assert paddle.matmul(paddle.ones([2, 2]), paddle.ones([2, 2])).dtype == paddle.float32
     begin(amp=True, amp_configs={"use_pure_bf16": True, "use_pure_fp16": True})
-    raises(ValueError, "expected one of use_pure_fp16 and use_pure_bf16", fleet.distributed_model, net)
+    raises(
+        ValueError, "expected one of use_pure_fp16 and use_pure_bf16", fleet.distributed_model, net
+    )
     begin(amp=True, amp_configs={"custom_black_varnames": ["x"]})
-    raises(NotImplementedError, "custom_black_varnames is not supported", fleet.distributed_model, net)
+    raises(
+        NotImplementedError, "custom_black_varnames is not supported", fleet.distributed_model, net
+    )
 
 
 def doubled(bucket):
@@ -280,10 +310,14 @@ def test_communication_hook():
         net, whole = network_of(rank), network_of()
         model = fleet.distributed_model(net)
         train_both(model, fleet.distributed_optimizer(sgd(net)), whole, sgd(whole, 0.1 * size), 2)
-    raises(TypeError, "communication_hook: expected a function", begin_with, "communication_hook", 3)
+    raises(
+        TypeError, "communication_hook: expected a function", begin_with, "communication_hook", 3
+    )
     if size > 1:
         begin(communication_hook=doubled, fp16_allreduce=True)
-        raises(ValueError, "expected False beside a communication_hook", fleet.distributed_model, net)
+        raises(
+            ValueError, "expected False beside a communication_hook", fleet.distributed_model, net
+        )
 
 
 def begin_with(name, value):
@@ -310,7 +344,15 @@ def test_all_skip_a_step_that_one_cannot_make():
 
 
 def test_what_is_not_there():
-    for name in ("dgc", "pipeline", "sharding", "adaptive_localsgd", "tensor_parallel", "asp", "qat"):
+    for name in (
+        "dgc",
+        "pipeline",
+        "sharding",
+        "adaptive_localsgd",
+        "tensor_parallel",
+        "asp",
+        "qat",
+    ):
         raises(NotImplementedError, f"strategy.{name} is not supported", begin_with, name, True)
     begin()
     fleet.distributed_model(network_of())

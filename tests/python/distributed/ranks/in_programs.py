@@ -84,13 +84,36 @@ def in_a_group(x):
     return [y]
 
 
+def through_views(x):
+    base = x * 1
+    view = base.reshape([2, 2]).t()
+    dist.all_reduce(view)
+    parts = [base * 2, base * 3]
+    dist.broadcast(parts[1], src=0)
+    rows = paddle.zeros([size * 2, 2], x.dtype)
+    dist.all_gather(rows, view)
+    return [view, base, *parts, rows]
+
+
+def in_control_flow(x):
+    total, k = paddle.zeros_like(x), paddle.to_tensor(0)
+    while k < 3:
+        y = x * (k + 1)
+        dist.all_reduce(y)
+        if k == 1:
+            dist.broadcast(y, src=size - 1)
+        total = total + y
+        k += 1
+    return [total]
+
+
 FUNCTIONS = (
-    all_reduces, to_and_from_one, gathers, scatters, exchanges, unequal, messages, in_a_group
+    all_reduces, to_and_from_one, gathers, scatters, exchanges, unequal, messages, in_a_group, through_views
 )  # fmt: skip
 
 x = numbers(rank, 4)
 wanted = {}
-for f in FUNCTIONS:
+for f in (*FUNCTIONS, in_control_flow):
     wanted[f] = [t.numpy() for t in f(paddle.to_tensor(x))]
     captured = paddle.jit.to_static(f, full_graph=True)
     for _ in range(3):

@@ -90,7 +90,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert bool(os.listdir(folder)) == (rank == 0), os.listdir(folder)
 assert model.stop_training
 rates = []
-dist.all_gather_object(rates, (model._optimizer.get_lr(), [p.numpy().tolist() for p in net.parameters()]))
+dist.all_gather_object(
+    rates, (model._optimizer.get_lr(), [p.numpy().tolist() for p in net.parameters()])
+)
 assert all(one == rates[0] for one in rates) and rates[0][0] < 0.02
 for p in net.parameters():
     told = []
@@ -112,7 +114,9 @@ if size > 1:
     specs = [paddle.static.InputSpec([None, 6], "float32", "x")]
     static = paddle.Model(paddle.nn.Linear(6, 3), specs)
     try:
-        static.prepare(paddle.optimizer.SGD(0.1, parameters=static.parameters()), paddle.nn.MSELoss())
+        static.prepare(
+            paddle.optimizer.SGD(0.1, parameters=static.parameters()), paddle.nn.MSELoss()
+        )
     except NotImplementedError as error:
         assert "[Model.prepare] this process is one of several" in str(error), error
     else:

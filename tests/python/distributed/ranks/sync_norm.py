@@ -40,7 +40,9 @@ def compare(rows, shape, options, offset=0.0):
     last = options.get("data_format", "NCHW").endswith("C") and options["data_format"] != "NC"
     channels = shape[-1] if last else shape[0]
     one = paddle.nn.SyncBatchNorm(channels, **options)
-    kind = {2: paddle.nn.BatchNorm1D, 3: paddle.nn.BatchNorm1D, 4: paddle.nn.BatchNorm2D}[whole.ndim]
+    kind = {2: paddle.nn.BatchNorm1D, 3: paddle.nn.BatchNorm1D, 4: paddle.nn.BatchNorm2D}[
+        whole.ndim
+    ]
     all_of_it = kind(channels, **options)
     for net in (one, all_of_it):
         net.to(dtype="float64")
@@ -109,6 +111,7 @@ wanted = whole(paddle.to_tensor(x[x.any(-1)]))
 np.testing.assert_allclose(joined(y.values()), wanted.numpy(), rtol=1e-4, atol=1e-5)
 np.testing.assert_allclose(one._variance.numpy(), whole._variance.numpy(), rtol=1e-5)
 
+
 # A network: convert_sync_batchnorm, DataParallel, Adam.
 # Without biases before norms: their gradients are 0, and Adam makes steps of their rounding errors.
 def network():
@@ -131,7 +134,9 @@ for _ in range(20):
     x, y = draw.randn(4 * size, 2, 5, 5), draw.randint(0, 3, 4 * size)
     own = slice(4 * rank, 4 * rank + 4)
     for n, part in ((model, own), (whole, slice(None))):
-        loss = paddle.nn.functional.cross_entropy(n(paddle.to_tensor(x[part])), paddle.to_tensor(y[part]))
+        loss = paddle.nn.functional.cross_entropy(
+            n(paddle.to_tensor(x[part])), paddle.to_tensor(y[part])
+        )
         loss.backward()
     for rate in rates:
         rate.step()

@@ -40,10 +40,11 @@ def check_collective(strategy, what):
             )
     for name in _DEGREES:
         degree = getattr(message.hybrid_configs, name, 1)
-        if degree > 1:
+        if degree > 1 and (name, degree) != ("dp_degree", get_world_size()):
             raise NotImplementedError(
                 f"[{what}] strategy.hybrid_configs: {name} is not supported: expected 1 or -1, got {degree};"
-                " layers are not divided between processes. Do this: leave it out."
+                f" layers are not divided between processes, of which there are {get_world_size()}. Do"
+                " this: leave it out."
             )
     given = {}
     alone = get_world_size() == 1

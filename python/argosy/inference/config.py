@@ -1,0 +1,470 @@
+"""Which model a predictor runs, and how."""
+
+import os
+
+from argosy import _core
+from argosy._support import need_type, no_effect, unsupported
+
+from .kinds import PrecisionType
+
+_NO_GPU = "this build computes on CPUs; leave it out"
+_PLANNED = "memory of a run is always planned, and given back by try_shrink_memory"
+_ONEDNN = "oneDNN is used where it is the fastest"
+
+
+class _PassBuilder:
+    """The passes that a predictor's model goes through; what `Config.pass_builder` gives."""
+
+    def __init__(self, config):
+        self._config = config
+
+    def all_passes(self):
+        """Names of the passes, in order."""
+        names = _core.passes_pipelines()["load" if self._config.ir_optim() else "load_exact"]
+        return [name for name in names if name not in self._config._without]
+
+    def delete_pass(self, name):
+        """Leaves a pass out; names of others have no effect."""
+        self._config.delete_pass(name)
+
+    def append_pass(self, name):
+        """Not supported: raises NotImplementedError."""
+        unsupported(
+            "pass_builder", "run passes.rewrite on the Program first", append_pass=(name, None)
+        )
+
+    def insert_pass(self, index, name):
+        """Not supported: raises NotImplementedError."""
+        unsupported(
+            "pass_builder", "run passes.rewrite on the Program first", insert_pass=(name, None)
+        )
+
+    def turn_on_debug(self):
+        """Has no effect: `argosy show --passes` prints what passes change."""
+        no_effect("turn_on_debug", "argosy show --passes prints what passes change", debug=(1, 0))
+
+
+class Config:
+    """What create_predictor needs to know.
+
+    Args:
+        args: nothing; another Config; the folder of a model, the prefix that jit.save was given, or
+            the file of a model; or two files, the Program's and the weights'.
+
+    Example:
+        >>> config = argosy.inference.Config("model.pdmodel", "model.pdiparams")
+        >>> config.prog_file(), config.params_file()
+        ('model.pdmodel', 'model.pdiparams')
+    """
+
+    Precision = PrecisionType
+
+    def __init__(self, *args):
+        self._path = self._params = ""
+        self._two_files = False
+        self._program_bytes = self._weight_bytes = b""
+        self._threads = 1
+        self._threads_set = False
+        self._optimize = True
+        self._without = []
+        self._plans = 32
+        self._memory_limit = 0
+        self._log = True
+        self._profile = False
+        if len(args) > 2:
+            raise TypeError(
+                f"[Config] expected at most 2 arguments, got {len(args)}. Do this: pass the Program's"
+                " file and the weights' file."
+            )
+        if len(args) == 1 and isinstance(args[0], Config):
+            self.__dict__.update(args[0].__dict__)
+            self._without = list(args[0]._without)
+        elif args:
+            self.set_model(*args)
+
+    # --- the model ---
+
+    def set_model(self, *args):
+        """Sets the model: its folder, prefix or file, or the files of its Program and its weights."""
+        if not 1 <= len(args) <= 2:
+            raise TypeError(
+                f"[Config.set_model] expected 1 or 2 arguments, got {len(args)}. Do this: pass the"
+                " Program's file and the weights' file."
+            )
+        for path in args:
+            need_type("Config", "model", path, (str, os.PathLike), "pass paths")
+        paths = [os.fspath(path) for path in args]
+        self._program_bytes = self._weight_bytes = b""
+        self._path, self._params = paths[0], paths[1] if len(paths) == 2 else ""
+        self._two_files = len(paths) == 2
+
+    def set_model_buffer(self, prog, prog_size, params, params_size):
+        """Sets the model by what its files hold.
+
+        Args:
+            prog, params (bytes): The files' contents. params may be empty.
+            prog_size, params_size (int): How many of them to use.
+
+        Raises:
+            TypeError: they are no bytes.
+        """
+        for name, value in (("prog", prog), ("params", params)):
+            need_type(
+                "Config.set_model_buffer", name, value, (bytes, bytearray), "read files as 'rb'"
+            )
+        self._path = self._params = ""
+        self._program_bytes = bytes(prog[:prog_size])
+        self._weight_bytes = bytes(params[:params_size])
+
+    def set_prog_file(self, path):
+        """Sets the file of the Program."""
+        self._path, self._two_files = os.fspath(path), True
+
+    def set_params_file(self, path):
+        """Sets the file of the weights."""
+        self._params = os.fspath(path)
+
+    def model_dir(self):
+        """The folder or prefix of the model; empty where files were given."""
+        return "" if self._two_files else self._path
+
+    def prog_file(self):
+        """The file of the Program; empty where a folder or prefix was given."""
+        return self._path if self._two_files else ""
+
+    def params_file(self):
+        """The file of the weights, or an empty text."""
+        return self._params
+
+    def model_from_memory(self):
+        """Whether set_model_buffer was called."""
+        return bool(self._program_bytes)
+
+    # --- how it runs ---
+
+    def set_cpu_math_library_num_threads(self, number):
+        """Sets the threads of the process that compute; all predictors share them.
+
+        Raises:
+            ValueError: less than 1.
+        """
+        need_type("set_cpu_math_library_num_threads", "number", number, int, "pass a count")
+        if number < 1:
+            raise ValueError(
+                f"[set_cpu_math_library_num_threads] expected 1 or more, got {number}. Do this: pass a"
+                " count of threads."
+            )
+        self._threads, self._threads_set = number, True
+
+    def cpu_math_library_num_threads(self):
+        """The number of threads that was set; 1 before."""
+        return self._threads
+
+    def switch_ir_optim(self, x=True):
+        """Whether passes may compute in another order and pack weights (they do by default). Without,
+        results are those of the Program bit for bit."""
+        self._optimize = bool(x)
+
+    def ir_optim(self):
+        """What switch_ir_optim said."""
+        return self._optimize
+
+    def set_optimization_level(self, opt_level=2):
+        """0: as switch_ir_optim(False); more: as switch_ir_optim(True)."""
+        self._optimize = opt_level > 0
+
+    def delete_pass(self, name):
+        """Leaves a pass out. A name that is none here has no effect, as no such pass runs."""
+        if any(row["name"] == name for row in _core.passes_list()):
+            self._without.append(name)
+        else:
+            no_effect("Config.delete_pass", "there is no such pass here", **{name: (True, False)})
+
+    def pass_builder(self):
+        """The list of passes."""
+        return _PassBuilder(self)
+
+    def enable_custom_passes(self, passes=(), custom_pass_only=False):
+        """Not supported: raises NotImplementedError where passes are given."""
+        unsupported(
+            "enable_custom_passes", "run passes.rewrite on the Program and save that",
+            passes=(list(passes), []), custom_pass_only=(custom_pass_only, False),
+        )  # fmt: skip
+
+    def set_mkldnn_cache_capacity(self, capacity=0):
+        """For how many different shapes of inputs plans are kept; 0: 32."""
+        self._plans = capacity or 32
+
+    set_onednn_cache_capacity = set_mkldnn_cache_capacity
+
+    def enable_memory_optim(self, x=True):
+        """Memory of runs is always planned: False has no effect."""
+        no_effect("enable_memory_optim", _PLANNED, x=(bool(x), True))
+
+    def disable_glog_info(self):
+        """Nothing is logged while a model is loaded."""
+        self._log = False
+
+    def glog_info_disabled(self):
+        """Whether disable_glog_info was called."""
+        return not self._log
+
+    def enable_profile(self):
+        """Not supported: raises NotImplementedError."""
+        unsupported("enable_profile", "run under paddle.profiler.Profiler", enable=(True, False))
+
+    def switch_use_feed_fetch_ops(self, x=True):
+        """Inputs and outputs are always handed over by handles: True has no effect."""
+        no_effect("switch_use_feed_fetch_ops", "handles are used", x=(bool(x), False))
+
+    def use_feed_fetch_ops_enabled(self):
+        """False."""
+        return False
+
+    def switch_specify_input_names(self, x=True):
+        """Inputs are always found by their names: False has no effect."""
+        no_effect("switch_specify_input_names", "handles have names", x=(bool(x), True))
+
+    def specify_input_name(self):
+        """True."""
+        return True
+
+    def switch_ir_debug(self, x=True, passes=()):
+        """Has no effect: `argosy show --passes` prints what passes change."""
+        no_effect(
+            "switch_ir_debug", "argosy show --passes prints what passes change",
+            x=(bool(x), False), passes=(list(passes), []),
+        )  # fmt: skip
+
+    def enable_new_executor(self, x=True):
+        """There is one executor: False has no effect."""
+        no_effect("enable_new_executor", "there is one executor", x=(bool(x), True))
+
+    def enable_new_ir(self, x=True):
+        """There is one form of Programs: False has no effect."""
+        no_effect("enable_new_ir", "there is one form of Programs", x=(bool(x), True))
+
+    def new_ir_enabled(self):
+        """True."""
+        return True
+
+    def set_optim_cache_dir(self, path):
+        """Has no effect: what passes make is not kept on disk."""
+        no_effect("set_optim_cache_dir", "what passes make is not kept on disk", path=(path, ""))
+
+    def enable_save_optim_model(self, save_optimized_model=False):
+        """Not supported where True: packed weights are for one machine."""
+        unsupported(
+            "enable_save_optim_model", "load the model as it is",
+            save_optimized_model=(save_optimized_model, False),
+        )  # fmt: skip
+
+    def use_optimized_model(self, x=True):
+        """Not supported where True."""
+        unsupported("use_optimized_model", "load the model as it is", x=(bool(x), False))
+
+    # --- oneDNN ---
+
+    def enable_mkldnn(self):
+        """oneDNN is used where it is the fastest, with or without this."""
+
+    enable_onednn = enable_mkldnn
+
+    def disable_mkldnn(self):
+        """Has no effect."""
+        no_effect("Config.disable_mkldnn", _ONEDNN, disable=(True, False))
+
+    disable_onednn = disable_mkldnn
+
+    def disable_mkldnn_fc_passes(self):
+        """Leaves out the pass pack_products."""
+        self.delete_pass("pack_products")
+
+    disable_onednn_fc_passes = disable_mkldnn_fc_passes
+
+    def mkldnn_enabled(self):
+        """True."""
+        return True
+
+    onednn_enabled = mkldnn_enabled
+
+    def set_mkldnn_op(self, ops):
+        """Has no effect: kernels are chosen by their speed."""
+        no_effect(
+            "Config.set_mkldnn_op", "kernels are chosen by their speed", ops=(set(ops), set())
+        )
+
+    set_onednn_op = set_mkldnn_op
+
+    def enable_mkldnn_bfloat16(self):
+        """Not supported: raises NotImplementedError."""
+        unsupported(
+            "enable_mkldnn_bfloat16", "use convert_to_mixed_precision", enable=(True, False)
+        )
+
+    enable_onednn_bfloat16 = enable_mkldnn_bfloat16
+
+    def set_bfloat16_op(self, ops):
+        """Not supported: raises NotImplementedError where ops are given."""
+        unsupported("set_bfloat16_op", "use convert_to_mixed_precision", ops=(set(ops), set()))
+
+    def enable_mkldnn_int8(self, mkldnn_int8_enabled_op_types=()):
+        """Not supported: raises NotImplementedError."""
+        unsupported(
+            "enable_mkldnn_int8", "run the model in float32",
+            mkldnn_int8_enabled_op_types=(set(mkldnn_int8_enabled_op_types) or "all", None),
+        )  # fmt: skip
+
+    enable_onednn_int8 = enable_mkldnn_int8
+
+    def mkldnn_int8_enabled(self):
+        """False."""
+        return False
+
+    onednn_int8_enabled = mkldnn_int8_enabled
+
+    def enable_low_precision_io(self, x=True):
+        """Not supported where True."""
+        unsupported("enable_low_precision_io", "feed float32", x=(bool(x), False))
+
+    # --- devices and engines that are not here ---
+
+    def disable_gpu(self):
+        """The CPU computes, with or without this."""
+
+    def use_gpu(self):
+        """False."""
+        return False
+
+    def gpu_device_id(self):
+        """0."""
+        return 0
+
+    def memory_pool_init_size_mb(self):
+        """Of a GPU's pool: 100, of which nothing is taken."""
+        return 100
+
+    def fraction_of_gpu_memory_for_pool(self):
+        """0.0."""
+        return 0.0
+
+    def use_xpu(self):
+        """False."""
+        return False
+
+    def xpu_device_id(self):
+        """0."""
+        return 0
+
+    def xpu_config(self):
+        """The settings of an XPU, of which none is used."""
+        from .xpu_config import XpuConfig
+
+        return XpuConfig()
+
+    def tensorrt_optimization_level(self):
+        """3, TensorRT's default; there is no TensorRT here."""
+        return 3
+
+    def tensorrt_precision_mode(self):
+        """Float32."""
+        return PrecisionType.Float32
+
+    def shape_range_info_path(self):
+        """An empty text: nothing is collected."""
+        return ""
+
+    def disable_onnxruntime(self):
+        """ONNX Runtime is not used, with or without this."""
+
+    def enable_ort_optimization(self):
+        """Has no effect: ONNX Runtime is not used."""
+        no_effect("enable_ort_optimization", "ONNX Runtime is not used", enable=(True, False))
+
+    # --- looking at it ---
+
+    def to_native_config(self):
+        """Not supported: raises NotImplementedError."""
+        unsupported("to_native_config", "use this Config", convert=(True, False))
+
+    def summary(self):
+        """A table of the settings.
+
+        Returns:
+            str: Its lines.
+        """
+        rows = [
+            ("model_file", self._path or ("(memory)" if self._program_bytes else "")),
+            ("params_file", self._params),
+            ("cpu_math_thread", self._threads),
+            ("ir_optim", str(self._optimize).lower()),
+            ("deleted_passes", ", ".join(self._without)),
+            ("kept_shapes", self._plans),
+            ("use_gpu", "false"),
+            ("use_xpu", "false"),
+            ("enable_log", str(self._log).lower()),
+        ]
+        width = max(len(str(value)) for _, value in [*rows, ("", "Value")])
+        line = f"+-----------------+-{'-' * width}-+"
+        body = [f"| {name:<15} | {value!s:<{width}} |" for name, value in rows]
+        return "\n".join(
+            ["", line, f"| {'Option':<15} | {'Value':<{width}} |", line, *body, line, ""]
+        )
+
+    def _options(self):
+        """As infer_load takes them."""
+        return {
+            "optimize": self._optimize,
+            "without": self._without,
+            "plans": self._plans,
+            "memory_limit": self._memory_limit,
+        }
+
+
+def _refusing(name, what):
+    def method(self, *args, **kwargs):
+        unsupported(f"Config.{name}", _NO_GPU, **{name: ("called", "not called")})
+
+    method.__name__ = name
+    method.__qualname__ = f"Config.{name}"
+    method.__doc__ = f"Not supported, as this build has no {what}: raises NotImplementedError."
+    return method
+
+
+def _false(name, what):
+    def method(self):
+        return False
+
+    method.__name__ = name
+    method.__qualname__ = f"Config.{name}"
+    method.__doc__ = f"False: this build has no {what}."
+    return method
+
+
+_REFUSED = {
+    "GPUs": "enable_use_gpu exp_enable_mixed_precision_ops exp_disable_mixed_precision_ops"
+    " exp_enable_use_cutlass exp_sparse_conv_using_buffer",
+    "XPUs": "enable_xpu set_xpu_config set_xpu_device_id",
+    "IPUs": "enable_ipu set_ipu_config set_ipu_custom_info load_ipu_config",
+    "custom devices": "enable_custom_device",
+    "CINN": "enable_cinn",
+    "ONNX Runtime (models in ONNX are loaded as they are)": "enable_onnxruntime",
+    "OpenVINO": "enable_openvino_engine",
+    "TensorRT": "collect_shape_range_info enable_tensorrt_dla enable_tensorrt_engine"
+    " enable_tensorrt_explicit_quantization enable_tensorrt_inspector"
+    " enable_tensorrt_memory_optim enable_tensorrt_varseqlen enable_tuned_tensorrt_dynamic_shape"
+    " exp_disable_tensorrt_dynamic_shape_ops exp_disable_tensorrt_ops"
+    " exp_disable_tensorrt_subgraph exp_specify_tensorrt_subgraph_precision"
+    " mark_trt_engine_outputs set_tensorrt_optimization_level set_trt_dynamic_shape_info",
+}
+_ABSENT = {
+    "ONNX Runtime": "onnxruntime_enabled",
+    "OpenVINO": "openvino_engine_enabled",
+    "TensorRT": "shape_range_info_collected tensorrt_dla_enabled tensorrt_dynamic_shape_enabled"
+    " tensorrt_engine_enabled tensorrt_explicit_quantization_enabled tensorrt_inspector_enabled"
+    " tensorrt_varseqlen_enabled trt_allow_build_at_runtime tuned_tensorrt_dynamic_shape",
+}
+for _table, _make in ((_REFUSED, _refusing), (_ABSENT, _false)):
+    for _what, _names in _table.items():
+        for _name in _names.split():
+            setattr(Config, _name, _make(_name, _what))

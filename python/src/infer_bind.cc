@@ -1,0 +1,223 @@
+#include "argosy/infer/predictor.h"
+#include "argosy/op/dispatch.h"
+#include "functions.h"
+#include "program.h"
+#include "python.h"
+
+// Functions of argosy._core over predictors, which Python holds as capsules.
+namespace argosy::python {
+namespace {
+
+using infer::Options;
+using infer::Port;
+using infer::Predictor;
+
+constexpr const char* kName = "argosy.predictor";
+
+Predictor& predictor_of(PyObject* o) {
+  void* p = PyCapsule_GetPointer(o, kName);
+  if (!p) throw PythonError{};
+  return *static_cast<Predictor*>(p);
+}
+
+PyObject* capsule(std::unique_ptr<Predictor> predictor) {
+  PyObject* made = check(PyCapsule_New(predictor.get(), kName, [](PyObject* o) {
+    delete static_cast<Predictor*>(PyCapsule_GetPointer(o, kName));
+  }));
+  predictor.release();
+  return made;
+}
+
+std::string_view bytes_of(PyObject* o) {
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(o, &data, &size)) throw PythonError{};
+  return {data, static_cast<size_t>(size)};
+}
+
+std::vector<std::string> texts_of(PyObject* o) {
+  Py list(check(PySequence_Fast(o, "expected a list of names")));
+  std::vector<std::string> texts;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+    texts.push_back(text_of(PySequence_Fast_GET_ITEM(list.get(), i)));
+  return texts;
+}
+
+// {name of a field of Options: value}
+Options options_of(PyObject* dict) {
+  Options options;
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
+    const std::string name = text_of(key);
+    if (name == "path")
+      options.model.path = text_of(value);
+    else if (name == "weights")
+      options.model.weights = text_of(value);
+    else if (name == "program_bytes")
+      options.model.program_bytes = bytes_of(value);
+    else if (name == "weight_bytes")
+      options.model.weight_bytes = bytes_of(value);
+    else if (name == "optimize")
+      options.optimize = truth(value);
+    else if (name == "without")
+      options.without = texts_of(value);
+    else if (name == "plans")
+      options.plans = static_cast<size_t>(to_int(value));
+    else if (name == "memory_limit")
+      options.memory_limit = static_cast<size_t>(to_int(value));
+    else
+      ARGOSY_THROW(type) << "[infer_load] there is no option '" << name << "'.";
+  }
+  return options;
+}
+
+PyObject* f_load(Args a) {
+  const Options options = options_of(a[0]);
+  std::unique_ptr<Predictor> made;
+  {
+    WithoutGil no_gil;
+    made = std::make_unique<Predictor>(options);
+  }
+  return capsule(std::move(made));
+}
+
+// (program, scope) of a model as its files have it.
+PyObject* f_read(Args a) {
+  const Options options = options_of(a[0]);
+  program::Model m;
+  {
+    WithoutGil no_gil;
+    m = infer::load(options.model);
+  }
+  Py p(wrap_program(m.program)), s(wrap_scope(m.scope));
+  return PyTuple_Pack(2, p.get(), s.get());
+}
+
+PyObject* f_clone(Args a) {
+  return capsule(predictor_of(a[0]).clone());
+}
+
+PyObject* list_of(std::span<const Port> ports) {
+  Py list(check(PyList_New(0)));
+  for (const Port& p : ports) {
+    Py shape(check(PyList_New(0)));
+    for (int64_t v : p.shape) {
+      Py size(check(PyLong_FromLongLong(v)));
+      if (PyList_Append(shape.get(), size.get())) throw PythonError{};
+    }
+    Py row(check(Py_BuildValue("(sNO)", p.name.c_str(), wrap(p.dtype), shape.get())));
+    if (PyList_Append(list.get(), row.get())) throw PythonError{};
+  }
+  return list.release();
+}
+
+// ([(name, dtype, shape)] of inputs, of outputs)
+PyObject* f_ports(Args a) {
+  const Predictor& p = predictor_of(a[0]);
+  return check(Py_BuildValue("(NN)", list_of(p.inputs()), list_of(p.outputs())));
+}
+
+size_t place(PyObject* o, size_t count) {
+  const int64_t i = to_int(o);
+  ARGOSY_CHECK(i >= 0 && static_cast<size_t>(i) < count, index) << "there is no port " << i << '.';
+  return static_cast<size_t>(i);
+}
+
+// (predictor, i, array): copied into memory of the predictor.
+PyObject* f_copy_in(Args a) {
+  Predictor& p = predictor_of(a[0]);
+  const size_t i = place(a[1], p.inputs().size());
+  const Tensor from = is_tensor(a[2]) ? tensor_of(a[2]) : from_data(a[2], Py_None, false);
+  const Port& port = p.inputs()[i];
+  ARGOSY_CHECK(from.dtype() == port.dtype, type)
+      << "[copy_from_cpu] input '" << port.name << "': expected " << port.dtype << ", got "
+      << from.dtype() << ". Do this: convert the array with .astype().";
+  const Tensor& to = p.input_buffer(i, from.shape());
+  if (from.numel()) op::copy_into(to, from);
+  Py_RETURN_NONE;
+}
+
+// (predictor, i, shape): memory of that shape, to be filled.
+PyObject* f_reshape(Args a) {
+  Predictor& p = predictor_of(a[0]);
+  p.input_buffer(place(a[1], p.inputs().size()), to_shape(a[2]));
+  Py_RETURN_NONE;
+}
+
+// (predictor, i, array or tensor): read where it is by each run.
+PyObject* f_share(Args a) {
+  Predictor& p = predictor_of(a[0]);
+  const size_t i = place(a[1], p.inputs().size());
+  p.set_input(i, is_tensor(a[2]) ? tensor_of(a[2]) : from_data(a[2], Py_None, false));
+  Py_RETURN_NONE;
+}
+
+// (predictor, i): what was set, or None.
+PyObject* f_input(Args a) {
+  Predictor& p = predictor_of(a[0]);
+  return wrap(p.input_tensor(place(a[1], p.inputs().size())));
+}
+
+PyObject* f_run(Args a) {
+  Predictor& p = predictor_of(a[0]);
+  {
+    WithoutGil no_gil;
+    p.run();
+  }
+  Py_RETURN_NONE;
+}
+
+// (predictor, i): the output, or None before a run.
+PyObject* f_output(Args a) {
+  const Predictor& p = predictor_of(a[0]);
+  return wrap(p.output_tensor(place(a[1], p.outputs().size())));
+}
+
+// (predictor, i): the output as an array of its own, or None before a run.
+PyObject* f_copy_out(Args a) {
+  const Predictor& p = predictor_of(a[0]);
+  const Tensor t = p.output_tensor(place(a[1], p.outputs().size()));
+  if (!t.defined()) Py_RETURN_NONE;
+  return to_numpy(t, true);
+}
+
+PyObject* f_release(Args a) {
+  predictor_of(a[0]).release_memory();
+  Py_RETURN_NONE;
+}
+
+// What the passes made of the model.
+PyObject* f_program(Args a) {
+  return wrap_program(predictor_of(a[0]).program());
+}
+
+// The steps of the last run as text, or None.
+PyObject* f_plan(Args a) {
+  const runtime::Plan* plan = predictor_of(a[0]).plan();
+  if (!plan) Py_RETURN_NONE;
+  return check(PyUnicode_FromString(plan->print().c_str()));
+}
+
+PyMethodDef functions[] = {FUNCTION("infer_load", f_load, 1),
+                           FUNCTION("infer_clone", f_clone, 1),
+                           FUNCTION("infer_ports", f_ports, 1),
+                           FUNCTION("infer_copy_in", f_copy_in, 3),
+                           FUNCTION("infer_read", f_read, 1),
+                           FUNCTION("infer_reshape", f_reshape, 3),
+                           FUNCTION("infer_share", f_share, 3),
+                           FUNCTION("infer_input", f_input, 2),
+                           FUNCTION("infer_run", f_run, 1),
+                           FUNCTION("infer_output", f_output, 2),
+                           FUNCTION("infer_copy_out", f_copy_out, 2),
+                           FUNCTION("infer_release", f_release, 1),
+                           FUNCTION("infer_program", f_program, 1),
+                           FUNCTION("infer_plan", f_plan, 1),
+                           {}};
+
+}  // namespace
+
+void add_infer(PyObject* module) {
+  add_functions(module, functions);
+}
+
+}  // namespace argosy::python

@@ -1,0 +1,42 @@
+#include "argosy/infer/paddle.h"
+
+#include "functions.h"
+#include "paddle.h"
+#include "program.h"
+
+namespace argosy::python {
+namespace {
+
+std::string_view bytes_of(PyObject* o) {
+  if (o == Py_None) return {};
+  char* bytes = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(o, &bytes, &size)) throw PythonError{};
+  return {bytes, static_cast<size_t>(size)};
+}
+
+// (path of the Program, path of the weights or "", bytes of both instead or None): (program, scope)
+PyObject* f_load(Args a) {
+  infer::ImportOptions options;
+  options.path = text_of(a[0]);
+  options.weights = text_of(a[1]);
+  options.program_bytes = bytes_of(a[2]);
+  options.weight_bytes = bytes_of(a[3]);
+  program::Model m;
+  {
+    WithoutGil no_gil;
+    m = infer::load_paddle(options);
+  }
+  Py p(wrap_program(m.program)), s(wrap_scope(m.scope));
+  return PyTuple_Pack(2, p.get(), s.get());
+}
+
+PyMethodDef functions[] = {FUNCTION("paddle_load", f_load, 4), {}};
+
+}  // namespace
+
+void add_paddle(PyObject* module) {
+  add_functions(module, functions);
+}
+
+}  // namespace argosy::python

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "argosy/infer/importer.h"
+
+// Models of Paddle: `.pdmodel` or `__model__` (Protobuf) with `.pdiparams`, one file of another
+// name, or one file for each parameter; `.json` (PIR) with `.pdiparams`. What reads them is in
+// libargosy_paddle.so, with Protobuf, which is loaded at the first call: from beside libargosy.so.
+namespace argosy::infer {
+
+// As Importer::recognizes and Importer::load. `path` may be a prefix too, and a folder that has
+// `__model__`, `inference.json` or the like.
+ARGOSY_API bool recognizes_paddle(const std::string& path, std::string_view head);
+ARGOSY_API program::Model load_paddle(const ImportOptions& options);
+
+// What libargosy_paddle.so hands over.
+struct PaddleLibrary {
+  program::Model (*load)(const ImportOptions& options);
+};
+
+}  // namespace argosy::infer

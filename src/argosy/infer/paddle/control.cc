@@ -1,0 +1,356 @@
+#include <functional>
+
+#include "argosy/infer/paddle/common.h"
+#include "argosy/ops/control/control.h"
+
+// Branches, loops, arrays.
+//
+// `conditional_block` and `while` write variables of the blocks around them. Such a variable
+// becomes a result of our `if` or `while`. The regions of `.json` files have arguments and yields
+// instead.
+namespace argosy::infer::paddle {
+namespace {
+
+Tensor as_condition(const Tensor& t) {
+  return as(t.rank() == 0 ? t : ops::reshape(t, op::IntArray{}), DType::bool_);
+}
+
+// Undefined where only a run knows it.
+Tensor known_condition(const Node& n, const Tensor& t) {
+  return t.symbolic() ? n.session.builder().known(t) : t;
+}
+
+bool truth(const Tensor& t) {
+  return *op::contiguous(as(t, DType::bool_)).data<bool>();
+}
+
+bool is_array(const Tensor& t) {
+  return t.layout() == Layout::tensor_array;
+}
+
+// A value of the type of t where a variable has none yet: it is not read.
+Tensor placeholder(const Node& n, const Tensor& t) {
+  const auto recording = n.session.recording();
+  if (is_array(t)) return ops::array_new(t.dtype());
+  op::IntArray shape;
+  for (const int64_t d : t.shape()) shape.values.push_back(d < 0 ? 0 : d);
+  return ops::full(shape, op::Scalar(0.0), t.dtype());
+}
+
+// --- if ---
+
+// An `if` one of whose branches keeps what the variables were.
+void conditional_block(const Node& n) {
+  Session& s = n.session;
+  const std::vector<int64_t> blocks = n.blocks();
+  n.expect(blocks.size() == 1, "it owns one block");
+  const Tensor condition = n.has("Cond") ? n.in("Cond") : n.in("Params");
+  const Tensor known = known_condition(n, condition);
+  if (known.defined()) {
+    if (!truth(known)) return;
+    Session::Ran ran = s.run(blocks[0], {});
+    for (const std::string& name : s.written_by(blocks[0]))
+      if (const auto it = ran.items.find(name); it != ran.items.end()) s.set(name, it->second);
+    return;
+  }
+  std::vector<std::string> names;
+  std::vector<Tensor> yields, others;
+  program::Draft then_block, else_block;
+  {
+    Recorded block(s.builder());
+    const Session::Ran ran = s.run(blocks[0], {});
+    for (const std::string& name : s.written_by(blocks[0])) {
+      const auto it = ran.items.find(name);
+      if (it == ran.items.end() || it->second.kind != Item::Kind::tensor) continue;
+      names.push_back(name);
+      yields.push_back(it->second.tensor);
+    }
+    then_block = block.end(yields);
+  }
+  {
+    Recorded block(s.builder());
+    for (size_t i = 0; i < names.size(); ++i) {
+      const Item* before = s.find(names[i]);
+      const bool fits = before && before->kind == Item::Kind::tensor &&
+                        before->tensor.rank() == yields[i].rank() &&
+                        before->tensor.dtype() == yields[i].dtype() &&
+                        before->tensor.layout() == yields[i].layout();
+      others.push_back(fits ? before->tensor : placeholder(n, yields[i]));
+    }
+    else_block = block.end(others);
+  }
+  const Tensors out =
+      s.builder().append_if(as_condition(condition), std::move(then_block), std::move(else_block));
+  for (size_t i = 0; i < names.size(); ++i) s.set(names[i], out[i]);
+}
+
+// X[Mask].
+void select_input(const Node& n) {
+  Session& s = n.session;
+  const std::vector<std::string>* names = n.op.input("X");
+  n.expect(names && names->size() == 2, "two values are expected");
+  const Tensor mask = n.in("Mask");
+  const Tensor known = known_condition(n, mask);
+  if (known.defined()) return n.out("Out", s.get((*names)[truth(known)]));
+  const Item no = s.get((*names)[0]), yes = s.get((*names)[1]);
+  n.expect(no.kind == Item::Kind::tensor && yes.kind == Item::Kind::tensor,
+           "values are no tensors");
+  if (no.tensor.is(yes.tensor)) return n.out("Out", yes);
+  program::Draft then_block, else_block;
+  {
+    Recorded block(s.builder());
+    then_block = block.end({&yes.tensor, 1});
+  }
+  {
+    Recorded block(s.builder());
+    else_block = block.end({&no.tensor, 1});
+  }
+  n.out("Out",
+        s.builder().append_if(as_condition(mask), std::move(then_block), std::move(else_block))[0]);
+}
+
+void select_output(const Node& n) {
+  for (size_t i = 0; i < n.outputs("Out"); ++i) n.out("Out", n.item("X"), i);
+}
+
+void region_if(const Node& n) {
+  Session& s = n.session;
+  const std::vector<int64_t> blocks = n.blocks();
+  n.expect(blocks.size() == 2, "it owns two blocks");
+  const Tensor condition = n.in("X");
+  const Tensor known = known_condition(n, condition);
+  if (known.defined()) {
+    const Session::Ran ran = s.run(blocks[truth(known) ? 0 : 1], {});
+    for (size_t i = 0; i < ran.yields.size(); ++i) n.out("Out", ran.yields[i], i);
+    return;
+  }
+  program::Draft drafts[2];
+  for (size_t k = 0; k < 2; ++k) {
+    Recorded block(s.builder());
+    const Session::Ran ran = s.run(blocks[k], {});
+    std::vector<Tensor> yields;
+    for (const Item& item : ran.yields) {
+      n.expect(item.kind == Item::Kind::tensor, "a branch gives what is no tensor");
+      yields.push_back(item.tensor);
+    }
+    drafts[k] = block.end(yields);
+  }
+  const Tensors out =
+      s.builder().append_if(as_condition(condition), std::move(drafts[0]), std::move(drafts[1]));
+  for (size_t i = 0; i < out.size(); ++i) n.out("Out", out[i], i);
+}
+
+// --- while ---
+
+struct Loop {
+  int64_t block;
+  std::vector<Tensor> init;        // the condition comes first
+  std::vector<std::string> names;  // what a round knows them by; the first may be empty
+  std::function<std::vector<Tensor>(const Session::Ran&)> next;
+};
+
+class LoopRecorder {
+ public:
+  LoopRecorder(const Node& n, Loop loop) : n_(n), b_(n.session.builder()), loop_(std::move(loop)) {}
+
+  Tensors run() {
+    // Sizes that rounds change are forgotten, which may change others.
+    constexpr int kMostTries = 8;
+    for (int i = 0; settle(); ++i)
+      if (i == kMostTries) n_.unsupported("a loop whose sizes do not settle");
+    program::Draft condition;
+    {
+      Recorded block(b_);
+      const Tensor more = as_condition(arguments()[0]);
+      condition = block.end({&more, 1});
+    }
+    program::Draft body;
+    {
+      Recorded block(b_);
+      body = block.end(round());
+    }
+    return b_.append_while(loop_.init, std::move(condition), std::move(body));
+  }
+
+ private:
+  std::vector<Tensor> arguments() {
+    std::vector<Tensor> list;
+    for (const Tensor& t : loop_.init) list.push_back(b_.argument(program::handle(b_.current(t))));
+    return list;
+  }
+
+  std::vector<Tensor> round() {
+    const std::vector<Tensor> a = arguments();
+    std::vector<std::pair<std::string, Item>> given;
+    for (size_t i = 0; i < a.size(); ++i)
+      if (!loop_.names[i].empty()) given.emplace_back(loop_.names[i], a[i]);
+    return loop_.next(n_.session.run(loop_.block, given));
+  }
+
+  // Records a round for the forms of what it makes; true if it changed what is known of them.
+  bool settle() {
+    std::vector<std::pair<size_t, std::vector<int64_t>>> changed;
+    {
+      Recorded block(b_);
+      const std::vector<Tensor> after = round();
+      for (size_t i = 0; i < after.size(); ++i) {
+        const Tensor& before = loop_.init[i];
+        if (is_array(before)) continue;
+        n_.expect(before.dtype() == after[i].dtype(), "a round changes the type of a variable");
+        n_.expect(before.rank() == after[i].rank(), "a round changes the rank of a variable");
+        std::vector<int64_t> sizes;
+        for (int d = 0; d < before.rank(); ++d)
+          sizes.push_back(before.dim(d) == after[i].dim(d) ? before.dim(d) : kUnknown);
+        if (!std::ranges::equal(sizes, before.shape())) changed.emplace_back(i, sizes);
+      }
+    }
+    const auto recording = n_.session.recording();
+    for (const auto& [i, sizes] : changed) loop_.init[i] = ops::forget_sizes(loop_.init[i], sizes);
+    return !changed.empty();
+  }
+
+  const Node& n_;
+  program::Builder& b_;
+  Loop loop_;
+};
+
+void while_block(const Node& n) {
+  Session& s = n.session;
+  const std::vector<int64_t> blocks = n.blocks();
+  n.expect(blocks.size() == 1, "it owns one block");
+  const Tensor more = n.in("Condition");
+  const std::string condition = n.op.input("Condition")->front();
+  Loop loop{blocks[0], {more}, {condition}, {}};
+  for (const std::string& name : s.written_by(blocks[0])) {
+    const Item* item = s.find(name);
+    if (name == condition || !item) continue;  // what has no value yet is of one round
+    n.expect(item->kind == Item::Kind::tensor && !item->lengths.defined(),
+             "a loop over batches of sequences is not supported");
+    loop.init.push_back(item->tensor);
+    loop.names.push_back(name);
+  }
+  const std::vector<std::string> names = loop.names;
+  loop.next = [&](const Session::Ran& ran) {
+    std::vector<Tensor> next;
+    for (const std::string& name : names) {
+      const auto it = ran.items.find(name);
+      next.push_back(it == ran.items.end() ? s.get(name).tensor : it->second.tensor);
+    }
+    return next;
+  };
+  const Tensors last = LoopRecorder(n, std::move(loop)).run();
+  for (size_t i = 0; i < names.size(); ++i) s.set(names[i], last[i]);
+}
+
+void region_while(const Node& n) {
+  const std::vector<int64_t> blocks = n.blocks();
+  n.expect(blocks.size() == 1, "it owns one block");
+  const Block& block = n.session.graph().blocks[static_cast<size_t>(blocks[0])];
+  Loop loop{blocks[0], n.tensors("X"), {""}, {}};
+  loop.names.insert(loop.names.end(), block.arguments.begin(), block.arguments.end());
+  n.expect(loop.names.size() == loop.init.size(), "the block has another number of arguments");
+  loop.next = [&n, count = loop.init.size()](const Session::Ran& ran) {
+    n.expect(ran.yields.size() == count, "the block gives another number of values");
+    std::vector<Tensor> next;
+    for (const Item& item : ran.yields) next.push_back(item.tensor);
+    return next;
+  };
+  const Tensors last = LoopRecorder(n, std::move(loop)).run();
+  for (size_t i = 1; i < last.size(); ++i) n.out("Out", last[i], i - 1);
+}
+
+// --- arrays ---
+
+Tensor index_of(const Tensor& i) {
+  return as(i.rank() == 0 ? ops::reshape(i, {1}) : i, DType::int64);
+}
+
+void array_write(const Node& n) {
+  const Tensor x = n.in("X");
+  n.expect(n.wants("Out"), "it has no output");
+  // In place, whatever the result is called.
+  const std::vector<std::string>* given = n.op.input("Array");
+  const std::string& name = given ? given->front() : n.op.output("Out")->front();
+  const Item* before = n.session.find(name);
+  const auto recording = n.session.recording();
+  const Tensor array = before && before->kind == Item::Kind::tensor && is_array(before->tensor)
+                           ? before->tensor
+                           : ops::array_new(x.dtype());
+  const Item after = Item::without_lengths(ops::array_write(array, index_of(n.in("I")), x));
+  n.session.set(name, after);
+  n.out("Out", after);
+}
+
+void array_read(const Node& n) {
+  const Tensor array = n.in("X");
+  const Variable* v = n.declared("Out");
+  Shape shape;
+  if (v) shape = v->shape;
+  n.out("Out", ops::array_read(array, index_of(n.in("I")), shape, array.dtype()));
+}
+
+void array_length(const Node& n) {
+  n.out("Out", ops::reshape(ops::array_length(n.in("X")), {1}));
+}
+
+void create_array(const Node& n) {
+  const auto recording = n.session.recording();
+  n.out("Out", ops::array_new(n.dtype("dtype", DType::float32)));
+}
+
+// The elements joined along an axis, or a new one.
+void array_to_tensor(const Node& n) {
+  const Variable* v = n.declared("Out");
+  const Tensor array = n.in("X");
+  const bool stacks = n.flag("use_stack");
+  const int64_t axis = n.integer("axis", 0);
+  if (!v) n.fail("nothing is known of the result");
+  std::vector<int64_t> element(v->shape.begin(), v->shape.end());
+  const auto at = static_cast<std::ptrdiff_t>(n.axis(axis, v->shape.rank()));
+  if (stacks)
+    element.erase(element.begin() + at);
+  else
+    element[static_cast<size_t>(at)] = kUnknown;
+  const Tensors both =
+      call_all("array_join", {array}, {{"axis", axis}, {"stack", stacks}, {"element", element}});
+  n.out("Out", both[0]);
+  n.out("OutIndex", as(both[1], DType::int32));
+}
+
+void assert_true(const Node& n) {
+  std::vector<Tensor> in{as(n.in("Cond"), DType::bool_)};
+  for (const Tensor& t : n.tensors("Data")) in.push_back(t);
+  const auto recording = n.session.recording();
+  const std::vector<Arg> args{{"summarize", n.integer("summarize", 20)}};
+  call_all("assert_true", in, args);
+}
+
+// Deployed models do not print.
+void print(const Node& n) {
+  n.out("Out", n.item("In"));
+}
+
+constexpr Row kRows[] = {
+    {"conditional_block", conditional_block},
+    {"conditional_block_infer", conditional_block},
+    {"select_input", select_input},
+    {"select_output", select_output},
+    {"while", while_block},
+    {"region_if", region_if},
+    {"region_while", region_while},
+    {"write_to_array", array_write},
+    {"read_from_array", array_read},
+    {"lod_array_length", array_length},
+    {"create_array", create_array},
+    {"tensor_array_to_tensor", array_to_tensor},
+    {"assert", assert_true},
+    {"print", print},
+};
+
+}  // namespace
+
+std::span<const Row> control_rows() {
+  return kRows;
+}
+
+}  // namespace argosy::infer::paddle

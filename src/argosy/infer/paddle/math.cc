@@ -1,0 +1,229 @@
+#include "argosy/infer/paddle/common.h"
+
+// Arithmetic, comparisons and functions of one number.
+namespace argosy::infer::paddle {
+
+Tensor stand_at(const Tensor& y, int64_t axis, int rank) {
+  if (axis < 0 || y.rank() >= rank) return y;
+  Tensor t = y;
+  // Before 2.0 sizes of 1 at the end of y did not count.
+  while (t.rank() > rank - axis && t.dim(-1) == 1) t = ops::squeeze(t, {t.rank() - 1});
+  while (t.rank() < rank - axis) t = ops::unsqueeze(t, {t.rank()});
+  return t;
+}
+
+namespace {
+
+struct Pair {
+  Tensor x, y;
+};
+
+// Operands of an elementwise operation: the smaller one stands at `axis` of the other.
+Pair aligned(const Node& n) {
+  Tensor x = n.in("X"), y = n.in("Y");
+  const int64_t axis = n.integer("axis", -1);
+  if (x.rank() >= y.rank())
+    y = stand_at(y, axis, x.rank());
+  else
+    x = stand_at(x, axis, y.rank());
+  return {x, y};
+}
+
+// What fused operations do with the result.
+void finish(const Node& n, Tensor out) {
+  const double factor = n.real("Scale_out", 1) == 0 ? 1 : n.real("Scale_out", 1);
+  if (factor != 1) out = ops::scale(out, factor);
+  n.out("Out", activate(n, out, n.text("fuse_activation", "")));
+}
+
+template <Name op>
+void elementwise(const Node& n) {
+  const auto [x, y] = aligned(n);
+  finish(n, call(op.text, {x, y}));
+}
+
+void divide(const Node& n) {
+  const auto [x, y] = aligned(n);
+  // Integers are divided as C does.
+  if (is_integral(x.dtype()) && is_integral(y.dtype()) && !n.session.graph().pir)
+    return finish(n, call("divide", {x, y}, {{"rounding_mode", "trunc"}}));
+  finish(n, ops::divide(x, y));
+}
+
+template <Name op>
+void compare(const Node& n) {
+  const auto [x, y] = aligned(n);
+  n.out("Out", call(op.text, {x, y}));
+}
+
+void scale(const Node& n) {
+  const Tensor x = n.in("X");
+  const op::Scalar factor = n.scalar("scale", 1, "ScaleTensor");
+  const double bias = n.real("bias", 0);
+  Tensor out;
+  if (is_integral(x.dtype()) && !factor.tensor.defined()) {
+    // Factor and bias become integers first.
+    out = call("scale", {x},
+               {{"scale", op::Scalar(static_cast<int64_t>(factor.real()))},
+                {"bias", static_cast<double>(static_cast<int64_t>(bias))},
+                {"bias_after_scale", n.flag("bias_after_scale", true)}});
+  } else {
+    out = call("scale", {x},
+               {{"scale", factor},
+                {"bias", bias},
+                {"bias_after_scale", n.flag("bias_after_scale", true)}});
+  }
+  out = as(out, x.dtype());
+  if (!factor.tensor.defined() && n.session.remembers(x) && x.symbolic()) {
+    op::IntArray numbers = n.session.integers(x);
+    const auto f = static_cast<int64_t>(factor.real()), b = static_cast<int64_t>(bias);
+    for (int64_t& v : numbers.values)
+      v = n.flag("bias_after_scale", true) ? v * f + b : (v + b) * f;
+    for (op::IntArray::Symbol& s : numbers.symbols) {
+      numbers.values[s.position] = kUnknown;
+      s.value = ops::pick(ops::reshape(out, {out.numel()}), 0, s.position);
+    }
+    n.session.remember(out, numbers);
+  }
+  n.out("Out", out);
+}
+
+void sum(const Node& n) {
+  const std::vector<Tensor> all = n.tensors("X");
+  n.expect(!all.empty(), "nothing to add up");
+  n.out("Out", all.size() == 1 ? all.front() : call("add_n", all));
+}
+
+void pow(const Node& n) {
+  const Tensor x = n.in("X");
+  const op::Scalar factor = n.scalar("factor", 1, "FactorTensor");
+  const Tensor y =
+      factor.tensor.defined() ? as(factor.tensor, x.dtype()) : number(factor.real(), x);
+  n.out("Out", call("pow", {x, y}));
+}
+
+void clip(const Node& n) {
+  const Tensor x = n.in("X");
+  n.out("Out", as(call("clip", {x},
+                       {{"min", n.scalar("min", 0, "Min")}, {"max", n.scalar("max", 0, "Max")}}),
+                  x.dtype()));
+}
+
+void increment(const Node& n) {
+  const Tensor x = n.in("X");
+  n.out("Out", as(ops::add(x, ops::constant(op::Scalar(n.real("step", 1)), x.dtype())), x.dtype()));
+}
+
+void logical_not(const Node& n) {
+  n.out("Out", ops::logical_not(n.in("X")));
+}
+
+void clip_by_norm(const Node& n) {
+  n.out("Out", call("clip_by_norm", {n.in("X")}, {{"max_norm", n.real("max_norm", 1)}}));
+}
+
+void isfinite_all(const Node& n) {
+  n.out("Out", ops::reshape(ops::all(ops::isfinite(n.in("X"))), {1}));
+}
+
+void squared_distance(const Node& n) {
+  n.out("Out", ops::square(ops::subtract(n.in("X"), n.in("Y"))));
+}
+
+void lerp(const Node& n) {
+  n.out("Out", call("lerp", {n.in("X"), n.in("Y"), n.in("Weight")}));
+}
+
+void cos_sim(const Node& n) {
+  const Tensor x = n.in("X"), y = n.in("Y");
+  const auto norm = [](const Tensor& t) { return ops::sqrt(ops::sum(ops::square(t), {-1}, true)); };
+  const Tensor nx = norm(x), ny = norm(y);
+  n.out("XNorm", nx);
+  n.out("YNorm", ny);
+  n.out("Out", ops::divide(ops::sum(ops::multiply(x, y), {-1}, true), ops::multiply(nx, ny)));
+}
+
+constexpr Row kRows[] = {
+    {"elementwise_add", elementwise<"add">},
+    {"elementwise_sub", elementwise<"subtract">},
+    {"elementwise_mul", elementwise<"multiply">},
+    {"elementwise_div", divide},
+    {"elementwise_max", elementwise<"maximum">},
+    {"elementwise_min", elementwise<"minimum">},
+    {"elementwise_pow", elementwise<"pow">},
+    {"elementwise_mod", elementwise<"remainder">},
+    {"elementwise_floordiv", elementwise<"floor_divide">},
+    {"elementwise_fmax", elementwise<"fmax">},
+    {"elementwise_fmin", elementwise<"fmin">},
+    {"elementwise_heaviside", elementwise<"heaviside">},
+    {"equal", compare<"equal">},
+    {"not_equal", compare<"not_equal">},
+    {"less_than", compare<"less_than">},
+    {"less_equal", compare<"less_equal">},
+    {"greater_than", compare<"greater_than">},
+    {"greater_equal", compare<"greater_equal">},
+    {"logical_and", binary<"logical_and">},
+    {"logical_or", binary<"logical_or">},
+    {"logical_xor", binary<"logical_xor">},
+    {"logical_not", logical_not},
+    {"bitwise_and", binary<"bitwise_and">},
+    {"bitwise_or", binary<"bitwise_or">},
+    {"bitwise_xor", binary<"bitwise_xor">},
+    {"bitwise_not", unary<"bitwise_not">},
+    {"atan2", binary<"atan2">},
+    {"minus", binary<"subtract">},
+    {"scale", scale},
+    {"sum", sum},
+    {"add_n", sum},
+    {"pow", pow},
+    {"clip", clip},
+    {"increment", increment},
+    {"clip_by_norm", clip_by_norm},
+    {"square_error_cost", squared_distance},
+    {"cos_sim", cos_sim},
+    {"lerp", lerp},
+    {"isfinite", isfinite_all},
+    {"isfinite_v2", unary<"isfinite">},
+    {"isnan_v2", unary<"isnan">},
+    {"isinf_v2", unary<"isinf">},
+    {"abs", unary<"abs">},
+    {"acos", unary<"acos">},
+    {"acosh", unary<"acosh">},
+    {"asin", unary<"asin">},
+    {"asinh", unary<"asinh">},
+    {"atan", unary<"atan">},
+    {"atanh", unary<"atanh">},
+    {"ceil", unary<"ceil">},
+    {"cos", unary<"cos">},
+    {"cosh", unary<"cosh">},
+    {"digamma", unary<"digamma">},
+    {"erf", unary<"erf">},
+    {"erfinv", unary<"erfinv">},
+    {"exp", unary<"exp">},
+    {"expm1", unary<"expm1">},
+    {"floor", unary<"floor">},
+    {"lgamma", unary<"lgamma">},
+    {"log", unary<"log">},
+    {"log10", unary<"log10">},
+    {"log1p", unary<"log1p">},
+    {"log2", unary<"log2">},
+    {"logit", unary<"logit">},
+    {"reciprocal", unary<"reciprocal">},
+    {"round", unary<"round">},
+    {"rsqrt", unary<"rsqrt">},
+    {"sign", unary<"sign">},
+    {"sin", unary<"sin">},
+    {"sinh", unary<"sinh">},
+    {"sqrt", unary<"sqrt">},
+    {"square", unary<"square">},
+    {"tan", unary<"tan">},
+    {"trunc", unary<"trunc">},
+};
+
+}  // namespace
+
+std::span<const Row> math_rows() {
+  return kRows;
+}
+
+}  // namespace argosy::infer::paddle

@@ -1,0 +1,76 @@
+#include "argosy/infer/paddle/weights.h"
+
+#include <cstring>
+
+#include "argosy/infer/paddle/graph.h"
+#include "framework.pb.h"
+
+namespace argosy::infer::paddle {
+namespace {
+
+// Takes numbers and bytes off the front of a file.
+class Cursor {
+ public:
+  Cursor(std::string_view bytes, const std::string& file) : rest_(bytes), file_(file) {}
+  bool done() const { return rest_.empty(); }
+
+  std::string_view take(uint64_t count) {
+    if (count > rest_.size()) wrong("it ends in the middle of a tensor");
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  [[noreturn]] void wrong(const char* what) const {
+    ARGOSY_THROW(invalid_argument)
+        << "[paddle] '" << file_ << "' is no file of Paddle's parameters: " << what << '.';
+  }
+
+ private:
+  std::string_view rest_;
+  const std::string& file_;
+};
+
+Tensor read_one(Cursor& c) {
+  if (c.number<uint32_t>() != 0) c.wrong("a tensor is of another version than 0");
+  const auto levels = c.number<uint64_t>();
+  for (uint64_t i = 0; i < levels; ++i) c.take(c.number<uint64_t>());
+  if (c.number<uint32_t>() != 0) c.wrong("a tensor is of another version than 0");
+  const auto length = c.number<int32_t>();
+  if (length < 0) c.wrong("a description has a negative length");
+  const std::string_view described = c.take(static_cast<uint64_t>(length));
+  file::TensorDesc desc;
+  if (!desc.ParseFromArray(described.data(), length)) c.wrong("a description cannot be read");
+  if (desc.dims_size() > kMaxRank) c.wrong("a tensor has too many dimensions");
+  const DType dtype = dtype_of_number(desc.data_type(), "a tensor in the file");
+  Shape shape;
+  int64_t elements = 1;
+  for (const int64_t d : desc.dims()) {
+    if (d < 0 || __builtin_mul_overflow(elements, d, &elements)) c.wrong("a size is impossible");
+    shape.push_back(d);
+  }
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(elements),
+                             static_cast<uint64_t>(item_size(dtype)), &bytes))
+    c.wrong("a size is impossible");
+  const std::string_view data = c.take(bytes);
+  Tensor t = Tensor::empty(shape, dtype);
+  if (bytes) std::memcpy(t.raw(), data.data(), bytes);
+  return t;
+}
+
+}  // namespace
+
+std::vector<Tensor> read_tensors(std::string_view bytes, const std::string& file) {
+  Cursor c(bytes, file);
+  std::vector<Tensor> tensors;
+  while (!c.done()) tensors.push_back(read_one(c));
+  return tensors;
+}
+
+}  // namespace argosy::infer::paddle

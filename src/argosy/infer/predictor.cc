@@ -1,0 +1,147 @@
+#include "argosy/infer/predictor.h"
+
+#include "argosy/infer/engine.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/program/builder.h"
+#include "argosy/runtime/frame.h"
+
+namespace argosy::infer {
+namespace {
+
+size_t find(const char* what, std::span<const Port> ports, std::string_view name) {
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (ports[i].name == name) return i;
+  Message known;
+  for (const Port& p : ports) known << (p.name == ports[0].name ? "" : ", ") << p.name;
+  ARGOSY_THROW(not_found) << "[infer] the model has no " << what << " '" << name
+                          << "'. Do this: use one of " << known.str() << '.';
+}
+
+void check_form(const Port& port, DType dtype, const Shape& shape) {
+  bool fits = dtype == port.dtype && shape.rank() == port.shape.rank();
+  for (int d = 0; fits && d < shape.rank(); ++d)
+    fits = port.shape[d] == kUnknown || port.shape[d] == shape[d];
+  ARGOSY_CHECK(fits, invalid_argument)
+      << "[infer] input '" << port.name << "': expected " << port.dtype << port.shape << ", got "
+      << dtype << shape << ". Do this: feed what the model was saved for.";
+}
+
+}  // namespace
+
+Predictor::Predictor(const Options& options) : Predictor(std::make_shared<Engine>(options)) {}
+
+Predictor::Predictor(std::shared_ptr<Engine> engine)
+    : engine_(std::move(engine)),
+      feeds_(engine_->inputs.size()),
+      buffers_(engine_->inputs.size()),
+      forms_(engine_->inputs.size()) {}
+
+Predictor::~Predictor() = default;
+
+std::unique_ptr<Predictor> Predictor::clone() const {
+  return std::unique_ptr<Predictor>(new Predictor(engine_));
+}
+
+std::span<const Port> Predictor::inputs() const {
+  return engine_->inputs;
+}
+std::span<const Port> Predictor::outputs() const {
+  return engine_->outputs;
+}
+size_t Predictor::input(std::string_view name) const {
+  return find("input", engine_->inputs, name);
+}
+size_t Predictor::output(std::string_view name) const {
+  return find("output", engine_->outputs, name);
+}
+
+void Predictor::set_input(size_t i, const Tensor& t) {
+  ARGOSY_CHECK(t.defined() && !t.symbolic() && t.layout() == Layout::strided && t.has_data() &&
+                   t.place().kind == DeviceKind::cpu,
+               invalid_argument)
+      << "[infer] input '" << inputs()[i].name << "': expected a dense tensor in main memory.";
+  check_form(inputs()[i], t.dtype(), t.shape());
+  feeds_[i] = t;
+}
+
+const Tensor& Predictor::input_buffer(size_t i, const Shape& shape) {
+  const Port& port = inputs()[i];
+  check_form(port, port.dtype, shape);
+  if (!buffers_[i].defined() || buffers_[i].shape() != shape)
+    buffers_[i] = Tensor::empty(shape, port.dtype);
+  feeds_[i] = buffers_[i];
+  return feeds_[i];
+}
+
+bool Predictor::fits() const {
+  if (!frame_) return false;
+  for (size_t i = 0; i < feeds_.size(); ++i)
+    if (feeds_[i].shape() != forms_[i]) return false;
+  return true;
+}
+
+void Predictor::choose_plan() {
+  for (size_t i = 0; i < feeds_.size(); ++i)
+    ARGOSY_CHECK(feeds_[i].defined(), invalid_argument)
+        << "[infer] input '" << inputs()[i].name
+        << "' has no value. Do this: give every input one before run().";
+  if (fits()) return;
+  release_memory();
+  plan_ = engine_->plan(feeds_);
+  for (size_t i = 0; i < feeds_.size(); ++i) forms_[i] = feeds_[i].shape();
+  frame_ = plan_->take_frame();
+}
+
+void Predictor::run() {
+  program::Recording none(nullptr);
+  op::GradMode off(false);
+  choose_plan();
+  ran_ = false;
+  if (engine_->writes_state()) {
+    MutexLock lock(engine_->state_mutex());
+    run_frame();
+  } else {
+    run_frame();
+  }
+  ran_ = true;
+}
+
+void Predictor::run_frame() {
+  try {
+    const bool bound = frame_->bind(feeds_, engine_->scope());
+    ARGOSY_CHECK(bound, runtime) << "[infer] the model's state has changed its form.";
+    frame_->run();
+    if (engine_->writes_state()) frame_->write_state();
+  } catch (...) {
+    frame_->mark_state();
+    frame_ = nullptr;  // whatever it holds is not looked at any more
+    throw;
+  }
+}
+
+Tensor Predictor::output_tensor(size_t i) const {
+  if (!ran_ || !frame_) return {};
+  const uint32_t slot = plan_->fetches[i];
+  const Tensor& value = frame_->slots[slot];
+  const bool own = plan_->slots[slot].kind == runtime::MemorySlot::Kind::fresh &&
+                   value.is_contiguous() && value.layout() == Layout::strided;
+  if (own) return value.detach();
+  if (value.layout() != Layout::strided) return value.detach();
+  Tensor copy = Tensor::empty(value.shape(), value.dtype());
+  op::copy_into(copy, value);
+  return copy;
+}
+
+void Predictor::release_memory() {
+  ran_ = false;
+  if (!frame_) return;
+  frame_->release();
+  plan_->give_frame(std::move(frame_));
+  plan_ = nullptr;
+}
+
+const std::shared_ptr<program::Program>& Predictor::program() const {
+  return engine_->program();
+}
+
+}  // namespace argosy::infer

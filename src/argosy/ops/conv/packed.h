@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/op/attrs.h"
+#include "argosy/tensor/tensor.h"
+
+// Products and convolutions with packed weights (kernels/cpu/packed.h): what passes make of those
+// of a model whose weights are final. What follows the product is a part of them: y = post(product
+// + bias + residual), where `post` names an activation and alpha and beta are its numbers.
+namespace argosy::ops {
+
+struct PackedLinearAttrs {
+  int64_t in = 0, out = 0;
+  std::string post;
+  double alpha = 0, beta = 0;
+};
+ARGOSY_ATTRS(PackedLinearAttrs, in, out, post, alpha, beta)
+
+struct PackedConvAttrs {
+  int64_t in = 0, out = 0, groups = 1;
+  std::vector<int64_t> kernel, stride, padding, dilation;  // padding: top, bottom, left, right
+  std::vector<int64_t> form;  // spatial sizes that the weights were packed for
+  std::string post;
+  double alpha = 0, beta = 0;
+};
+ARGOSY_ATTRS(PackedConvAttrs, in, out, groups, kernel, stride, padding, dilation, form, post, alpha,
+             beta)
+
+// Is there an order for such weights that is better than the usual one?
+ARGOSY_API bool can_pack(const PackedLinearAttrs& a);
+ARGOSY_API bool can_pack(const PackedConvAttrs& a);
+// The ops pack_linear and pack_conv2d.
+ARGOSY_API Tensor pack(const Tensor& weight, const PackedLinearAttrs& a);
+ARGOSY_API Tensor pack(const Tensor& weight, const PackedConvAttrs& a);
+
+}  // namespace argosy::ops

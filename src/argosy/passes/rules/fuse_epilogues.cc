@@ -1,0 +1,110 @@
+#include "argosy/passes/rewrite.h"
+
+// Bias, residual and activation as part of the packed product or convolution before them.
+namespace argosy::passes {
+namespace {
+
+constexpr size_t kBias = 2, kResidual = 3;
+
+struct Post {
+  const char* name;
+  double alpha = 0, beta = 0;
+};
+
+// The activation that o is, if products know it.
+std::optional<Post> post_of(const Operation& o) {
+  if (o.attr_operands || o.operands.size() != 1) return std::nullopt;
+  if (is(o, "relu")) return Post{"relu"};
+  if (is(o, "relu6")) return Post{"clip", 0, 6};
+  if (is(o, "leaky_relu")) return Post{"relu", attr<double>(o, "negative_slope")};
+  if (is(o, "hardtanh")) return Post{"clip", attr<double>(o, "min"), attr<double>(o, "max")};
+  if (is(o, "elu")) return Post{"elu", attr<double>(o, "alpha")};
+  if (is(o, "sigmoid")) return Post{"sigmoid"};
+  if (is(o, "tanh")) return Post{"tanh"};
+  if (is(o, "silu")) return Post{"silu"};
+  if (is(o, "hardswish")) return Post{"hardswish"};
+  if (is(o, "hardsigmoid"))
+    return Post{"hardsigmoid", attr<double>(o, "slope"), attr<double>(o, "offset")};
+  if (is(o, "gelu")) return Post{attr<bool>(o, "approximate") ? "gelu_tanh" : "gelu"};
+  if (is(o, "clip")) {
+    const auto& low = attr<std::optional<op::Scalar>>(o, "min");
+    const auto& high = attr<std::optional<op::Scalar>>(o, "max");
+    if (low && high) return Post{"clip", low->real(), high->real()};
+  }
+  return std::nullopt;
+}
+
+class Fuser {
+ public:
+  explicit Fuser(Program& p) : r_(p) {}
+
+  bool run() {
+    r_.walk([&](Operation& o) {
+      if (const auto post = post_of(o))
+        activation(o, *post);
+      else if (is(o, "add"))
+        add(o);
+    });
+    return r_.changed();
+  }
+
+ private:
+  // The product that made v, if nobody else reads it and no activation was applied to it.
+  Operation* open(const Ref<Value>& v) const {
+    if (!v || r_.uses(v) != 1 || r_.leaves(v)) return nullptr;
+    Operation* o = made_by(v, "packed_linear");
+    if (!o) o = made_by(v, "packed_conv2d");
+    return o && attr<std::string>(*o, "post").empty() ? o : nullptr;
+  }
+
+  void activation(Operation& o, const Post& post) {
+    Operation* product = open(o.operands[0]);
+    if (!product || o.results[0]->dtype != DType::float32) return;
+    set_attr(product->attrs, "post", std::string(post.name));
+    set_attr(product->attrs, "alpha", post.alpha);
+    set_attr(product->attrs, "beta", post.beta);
+    r_.stand_in(o.results[0], o.operands[0]);
+    r_.erase();
+  }
+
+  void add(Operation& o) {
+    if (o.attr_operands || attr<double>(o, "alpha") != 1) return;
+    for (size_t i = 0; i < 2; ++i) {
+      const Ref<Value>&v = o.operands[i], &other = o.operands[1 - i];
+      Operation* product = open(v);
+      if (!product || v == other || other->dtype != DType::float32) continue;
+      const size_t place = place_of(*product, v, other);
+      if (!place) continue;
+      std::vector<Ref<Value>> operands = product->operands;
+      operands[place] = other;
+      // Here, where the other operand is made for sure; the former one is dead.
+      r_.stand_in(o.results[0], r_.insert_copy(*product, std::move(operands)).results[0]);
+      r_.erase();
+      return;
+    }
+  }
+
+  // The operand of `product` that a sum with `other` is; 0 if it is none.
+  static size_t place_of(const Operation& product, const Ref<Value>& v, const Ref<Value>& other) {
+    if (product.operands[kResidual]) return 0;
+    if (other->shape.rank() == 1 && other->shape.known() && other->shape[0] > 1 &&
+        !product.operands[kBias] && other->shape[0] == v->shape.back())
+      return kBias;
+    return same_type(*v, *other) && v->shape.rank() > 1 ? kResidual : 0;
+  }
+
+  Rewriter r_;
+};
+
+bool run(Program& p, const PassContext&) {
+  return Fuser(p).run();
+}
+
+ARGOSY_PASS(fuse_epilogues, Rounding::changed,
+            "Sums with a bias or a residual of the same form, and activations after that, become "
+            "part of the packed product or convolution before them (packed_linear, "
+            "packed_conv2d). Residuals where sizes are known.",
+            run)
+
+}  // namespace
+}  // namespace argosy::passes

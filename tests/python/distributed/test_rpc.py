@@ -1,0 +1,55 @@
+"""Functions called in other processes of a job."""
+
+import pytest
+from tests.python.distributed.ranks import run as ranks
+
+from argosy.distributed import rpc
+from argosy.distributed.launch import ports
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_calls(count):
+    for rank in ranks.run("rpc", count):
+        assert "all is well" in rank.text
+
+
+def test_workers_meet_at_an_endpoint():
+    (port,) = ports.pick(1)
+    for rank in ranks.run("rpc", 3, f"127.0.0.1:{port}"):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("way", ["kill", "stop"])
+def test_a_worker_is_lost_in_the_middle_of_a_call(way):
+    (port,) = ports.pick(1)
+    first, *others = ranks.finish(ranks.start("rpc", 3, f"127.0.0.1:{port}", way))
+    assert first.code == 0 and "all is well" in first.text, first.text
+    assert [rank.code for rank in others] == [0, -9]
+
+
+def test_a_job_without_a_token_is_refused(monkeypatch):
+    monkeypatch.delenv("ARGOSY_JOB_TOKEN", raising=False)
+    with pytest.raises(RuntimeError, match="expected ARGOSY_JOB_TOKEN in the environment"):
+        rpc.init_rpc("a", 0, 2, "127.0.0.1:1")
+
+
+def test_bad_places_are_refused(monkeypatch):
+    monkeypatch.setenv("ARGOSY_JOB_TOKEN", "secret")
+    with pytest.raises(ValueError, match="rank: expected one below 2, got 2"):
+        rpc.init_rpc("a", 2, 2)
+    with pytest.raises(ValueError, match="master_endpoint: expected 'ip:port', got 'here'"):
+        rpc.init_rpc("a", 1, 2, "here")
+
+
+def test_workers_that_do_not_come_are_named(monkeypatch):
+    monkeypatch.setenv("ARGOSY_JOB_TOKEN", "secret")
+    monkeypatch.setenv("PADDLE_PG_TIMEOUT", "500")
+    (port,) = ports.pick(1)
+    with pytest.raises(
+        TimeoutError, match=r"\[rpc.init_rpc\] worker 1, 2 did not come within 0.5 s"
+    ):
+        rpc.init_rpc("a", 0, 3, f"127.0.0.1:{port}")
+    with pytest.raises(RuntimeError, match="no worker yet"):
+        rpc.get_current_worker_info()

@@ -1,0 +1,134 @@
+"""argosy.h: programs in C and C++ that use nothing but it and libargosy_infer.so."""
+
+import pathlib
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import argosy as paddle
+from argosy import _core, static
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+HEADER = ROOT / "src/argosy/infer/c"
+LIBRARY = pathlib.Path(_core.__file__).parent / "lib" / "libargosy_infer.so"
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="libargosy_infer.so is not built")
+
+WRONG_USE = r"""
+#include <argosy.h>
+#include <string.h>
+#include <stdio.h>
+#define EXPECT(call, status, text)                                                    \
+  if ((call) != (status) || !strstr(argosy_last_error(), text))                       \
+    return printf("line %d: %d, %s\n", __LINE__, (int)(call), argosy_last_error()), 1
+int main(int argc, char **argv) {
+  argosy_options *o = 0;
+  argosy_predictor *p = 0, *clone = 0;
+  argosy_view view;
+  size_t i;
+  int64_t good[] = {2, 40}, bad[] = {2, 41}, negative[] = {-2, 40};
+  float x[82], y[6], z[6];
+  for (i = 0; i < 82; ++i) x[i] = (float)i / 82;
+  EXPECT(argosy_options_create(ARGOSY_ABI_VERSION + 1, &o), ARGOSY_ABI_MISMATCH, "another version");
+  EXPECT(argosy_options_create(ARGOSY_ABI_VERSION, 0), ARGOSY_INVALID_ARGUMENT, "null");
+  if (argosy_options_create(ARGOSY_ABI_VERSION, &o)) return 2;
+  EXPECT(argosy_predictor_create(0, &p), ARGOSY_INVALID_ARGUMENT, "null");
+  argosy_options_set_model(o, "/nowhere/model", 0);
+  EXPECT(argosy_predictor_create(o, &p), ARGOSY_NOT_FOUND, "/nowhere/model");
+  argosy_options_set_model_memory(o, "rubbish", 7, 0, 0);
+  EXPECT(argosy_predictor_create(o, &p), ARGOSY_INVALID_ARGUMENT, "no format");
+  EXPECT(argosy_options_set_threads(o, 0), ARGOSY_INVALID_ARGUMENT, "1 to 4096");
+  argosy_options_set_model(o, argv[argc - 1], 0);
+  if (argosy_predictor_create(o, &p)) return 3;
+  argosy_options_destroy(o);
+  EXPECT(argosy_predictor_run(p), ARGOSY_INVALID_ARGUMENT, "'x' has no value");
+  EXPECT(argosy_predictor_view_output(p, 0, &view), ARGOSY_RUNTIME, "no output yet");
+  EXPECT(argosy_predictor_find_input(p, "z", &i), ARGOSY_NOT_FOUND, "use one of x");
+  EXPECT(argosy_predictor_borrow_input(p, 1, ARGOSY_FLOAT32, 2, good, x), ARGOSY_INVALID_ARGUMENT, "below 1");
+  EXPECT(argosy_predictor_borrow_input(p, 0, ARGOSY_FLOAT32, 2, bad, x), ARGOSY_INVALID_ARGUMENT, "[2, 41]");
+  EXPECT(argosy_predictor_borrow_input(p, 0, ARGOSY_FLOAT32, 2, negative, x), ARGOSY_INVALID_ARGUMENT, "-2");
+  EXPECT(argosy_predictor_borrow_input(p, 0, ARGOSY_INT64, 2, good, x), ARGOSY_INVALID_ARGUMENT, "got int64");
+  EXPECT(argosy_predictor_borrow_input(p, 0, (argosy_dtype)99, 2, good, x), ARGOSY_INVALID_ARGUMENT, "no dtype 99");
+  EXPECT(argosy_predictor_borrow_input(p, 0, ARGOSY_FLOAT32, 99, good, x), ARGOSY_INVALID_ARGUMENT, "rank 99");
+  if (argosy_predictor_borrow_input(p, 0, ARGOSY_FLOAT32, 2, good, x)) return 4;
+  if (argosy_predictor_run(p) || argosy_predictor_copy_output(p, 0, y, sizeof(y))) return 5;
+  EXPECT(argosy_predictor_copy_output(p, 0, y, 4), ARGOSY_INVALID_ARGUMENT, "room for 4");
+  if (argosy_predictor_clone(p, &clone)) return 6;
+  argosy_predictor_destroy(p);
+  if (argosy_predictor_copy_input(clone, 0, ARGOSY_FLOAT32, 2, good, x)) return 7;
+  memset(x, 0, sizeof(x));
+  if (argosy_predictor_run(clone) || argosy_predictor_copy_output(clone, 0, z, sizeof(z))) return 8;
+  if (memcmp(y, z, sizeof(y))) return 9;
+  argosy_predictor_destroy(clone);
+  argosy_predictor_destroy(0);
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    net = paddle.nn.Sequential(
+        paddle.nn.Linear(40, 120), paddle.nn.ReLU(), paddle.nn.Linear(120, 3)
+    )
+    net.eval()
+    spec = [static.InputSpec([None, 40], "float32", "x")]
+    paddle.jit.save(net, str(tmp_path / "net"), input_spec=spec)
+    return tmp_path / "net", net
+
+
+def build(source, target, compiler):
+    command = [*compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{HEADER}", str(source)]
+    command += [
+        "-o",
+        str(target),
+        str(LIBRARY),
+        f"-Wl,-rpath,{LIBRARY.parent}",
+        "-Wl,--allow-shlib-undefined",
+    ]
+    subprocess.run(command, check=True, timeout=300)
+    return target
+
+
+LANGUAGES = {"c99": ["cc", "-std=c99"], "c++11": ["c++", "-std=c++11", "-x", "c++"]}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_wrong_use_gives_statuses(model, tmp_path, language):
+    if not shutil.which(LANGUAGES[language][0]):
+        pytest.skip("no compiler")
+    source = tmp_path / "wrong.c"
+    source.write_text(WRONG_USE)
+    compiler = LANGUAGES[language]
+    if language == "c++11":
+        object_file = tmp_path / "wrong.o"
+        subprocess.run([*compiler, "-Wall", "-Wextra", "-Werror", f"-I{HEADER}", "-c", str(source), "-o", str(object_file)], check=True, timeout=300)  # fmt: skip
+        program = build(object_file, tmp_path / "wrong", ["c++"])
+    else:
+        program = build(source, tmp_path / "wrong", compiler)
+    done = subprocess.run([program, str(model[0])], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+
+
+def test_the_example(model, tmp_path):
+    program = build(ROOT / "examples/c/run_model/run_model.c", tmp_path / "run", ["cc", "-std=c99"])
+    done = subprocess.run([program, str(model[0])], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    name, values = done.stdout.split(": [1, 3] =")
+    wanted = model[1](paddle.ones([1, 40])).numpy()[0]
+    assert name == "output_0"
+    np.testing.assert_allclose([float(v) for v in values.split()], wanted, 1e-4, 1e-4)
+    missing = subprocess.run([program, "/nowhere"], capture_output=True, text=True, timeout=300)
+    assert missing.returncode == 1 and "there is no model at '/nowhere'" in missing.stderr
+
+
+def test_only_the_header_is_shown():
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True
+    )
+    names = {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
+    assert names and all(name.startswith("argosy_") for name in names), names
+    text = (HEADER / "argosy.h").read_text()
+    assert all(name + "(" in text for name in names)

@@ -1,0 +1,171 @@
+"""Passes of the predictor: what they make of a net, and that its answers stay."""
+
+import re
+
+import numpy as np
+import pytest
+
+import argosy as paddle
+from argosy import _core, nn, static
+from argosy.inference import Config, create_predictor
+
+
+def ops_of(text):
+    """Names of the ops of a Program's or a plan's text, in order."""
+    return re.findall(r"= (\w+)\(", text)
+
+
+def load(net, folder, shape, optimize=True):
+    net.eval()
+    for name, buffer in net.named_buffers():
+        if name.endswith("_mean"):
+            buffer.set_value(np.random.uniform(-0.2, 0.2, buffer.shape).astype("float32"))
+        elif name.endswith("_variance"):
+            buffer.set_value(np.random.uniform(0.5, 1.5, buffer.shape).astype("float32"))
+    prefix = str(folder / "net")
+    paddle.jit.save(net, prefix, input_spec=[static.InputSpec(shape, "float32", "x")])
+    config = Config(prefix)
+    config.switch_ir_optim(optimize)
+    return create_predictor(config)
+
+
+def check(net, folder, shape, sizes, tolerance=1e-4):
+    """The ops of the rewritten net, whose answers are those of the net itself."""
+    predictor = load(net, folder, shape)
+    for size in sizes:
+        x = np.random.uniform(-1, 1, size).astype("float32")
+        predictor.get_input_handle("x").copy_from_cpu(x)
+        predictor.run()
+        got = predictor.get_output_handle("output_0").copy_to_cpu()
+        wanted = net(paddle.to_tensor(x)).numpy()
+        scale = np.abs(wanted).max()
+        np.testing.assert_allclose(got, wanted, tolerance, tolerance * scale)
+    plan = _core.infer_plan(predictor._handle)
+    return re.findall(r"(?:kernel|dispatch|view) (\w+):", plan)
+
+
+class Residual(nn.Layer):
+    def __init__(self, channels=32):
+        super().__init__()
+        self.a = nn.Conv2D(channels, channels, 3, padding=1, bias_attr=False)
+        self.na = nn.BatchNorm2D(channels)
+        self.b = nn.Conv2D(channels, channels, 1, bias_attr=False)
+        self.nb = nn.BatchNorm2D(channels)
+
+    def forward(self, x):
+        y = nn.functional.relu(self.na(self.a(x)))
+        return nn.functional.relu(self.nb(self.b(y)) + x)
+
+
+def test_residual_block(tmp_path):
+    net = nn.Sequential(nn.Conv2D(3, 64, 7, stride=2, padding=3), nn.ReLU(), nn.MaxPool2D(3, 2, 1),
+                        Residual(64), Residual(64), nn.AdaptiveAvgPool2D(1), nn.Flatten(), nn.Linear(64, 80))  # fmt: skip
+    ops = check(net, tmp_path, [None, 3, None, None], [(1, 3, 64, 64), (3, 3, 50, 34)])
+    assert ops.count("packed_conv2d") == 3 and ops.count("packed_linear") == 3
+    assert not {"conv2d", "batch_norm", "relu", "add", "linear"} & set(ops)
+    assert ops.count("transpose") == 1  # of the input alone
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU6, nn.Hardswish, nn.Silu, nn.GELU, nn.LeakyReLU, nn.ELU, nn.Sigmoid, nn.Tanh, nn.Hardsigmoid])  # fmt: skip
+def test_activations(tmp_path, activation):
+    net = nn.Sequential(
+        nn.Conv2D(8, 16, 3), activation(), nn.Flatten(), nn.Linear(16 * 36, 70), activation()
+    )
+    ops = check(net, tmp_path, [None, 8, 8, 8], [(2, 8, 8, 8)])
+    assert [o for o in ops if o.startswith("packed")] == ["packed_conv2d", "packed_linear"]
+    assert not [
+        o
+        for o in ops
+        if o not in ("packed_conv2d", "packed_linear", "transpose", "flatten", "reshape", "assign")
+    ]
+
+
+class Branches(nn.Layer):
+    """Concat, squeeze and excitation, an average pool, a grouped and a dilated convolution."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2D(8, 16, 3, padding=1)
+        self.b = nn.Conv2D(8, 16, 3, padding=2, dilation=2)
+        self.depth = nn.Conv2D(32, 32, 3, padding=1, groups=32)
+        self.squeeze, self.excite = nn.Conv2D(32, 8, 1), nn.Conv2D(8, 32, 1)
+
+    def forward(self, x):
+        y = paddle.concat([self.a(x), self.b(x)], axis=1)
+        y = nn.functional.relu6(self.depth(y))
+        s = nn.functional.adaptive_avg_pool2d(y, 1)
+        y = y * nn.functional.hardsigmoid(self.excite(nn.functional.relu(self.squeeze(s))))
+        y = nn.functional.avg_pool2d(y, 2)
+        return y.mean([2, 3])
+
+
+def test_branches_stay_channels_last(tmp_path):
+    ops = check(Branches(), tmp_path, [None, 8, None, None], [(1, 8, 16, 16), (2, 8, 10, 12)])
+    assert ops.count("transpose") == 1 and "conv2d" not in ops
+
+
+def test_what_is_fetched_has_its_form(tmp_path):
+    ops = check(
+        nn.Sequential(nn.Conv2D(4, 16, 3), nn.ReLU()), tmp_path, [None, 4, 9, 9], [(2, 4, 9, 9)]
+    )
+    assert ops.count("transpose") == 2
+
+
+def test_transformer_layer(tmp_path):
+    net = nn.TransformerEncoderLayer(64, 4, 256, activation="gelu")
+    ops = check(net, tmp_path, [None, None, 64], [(1, 7, 64), (3, 16, 64)])
+    assert ops.count("packed_linear") == 6 and not {"linear", "gelu", "add", "dropout"} & set(ops)
+
+
+def test_weights_are_packed_once_for_all_shapes_and_clones(tmp_path):
+    predictor = load(nn.Linear(256, 256), tmp_path, [None, 256])
+    text = _core.program_print(_core.infer_program(predictor._handle))
+    assert ops_of(text) == ["packed_linear"] and text.count("constant") == 2  # packed weights, bias
+
+
+def test_one_weight_for_two_products(tmp_path):
+    class Twice(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.w = self.create_parameter([64, 64])
+
+        def forward(self, x):
+            return paddle.matmul(paddle.matmul(x, self.w), self.w) + paddle.matmul(
+                x, self.w, transpose_y=True
+            )
+
+    predictor = load(Twice(), tmp_path, [None, 64])
+    text = _core.program_print(_core.infer_program(predictor._handle))
+    assert text.count("constant") == 2  # as it is, and transposed
+    check(Twice(), tmp_path, [None, 64], [(5, 64)])
+
+
+def test_passes_can_be_left_out(tmp_path):
+    net = nn.Sequential(nn.Conv2D(8, 16, 3), nn.BatchNorm2D(16))
+    load(net, tmp_path, [None, 8, 8, 8])
+    config = Config(str(tmp_path / "net"))
+    config.delete_pass("channels_last")
+    config.delete_pass("conv_batch_norm")
+    text = _core.program_print(_core.infer_program(create_predictor(config)._handle))
+    assert ops_of(text) == ["conv2d", "batch_norm"]
+
+
+def test_what_runs_write_is_kept(tmp_path):
+    class Counter(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", paddle.zeros([1]))
+
+        def forward(self, x):
+            self.count.add_(paddle.ones([1]))
+            return x + self.count
+
+    predictor = load(Counter(), tmp_path, [None, 1])
+    predictor.get_input_handle("x").copy_from_cpu(np.zeros((1, 1), "float32"))
+    clone = predictor.clone()
+    clone.get_input_handle("x").copy_from_cpu(np.zeros((1, 1), "float32"))
+    seen = []
+    for p in (predictor, predictor, clone):
+        p.run()
+        seen.append(float(p.get_output_handle("output_0").copy_to_cpu()[0, 0]))
+    assert seen == [1, 2, 3]

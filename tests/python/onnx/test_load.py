@@ -1,0 +1,367 @@
+"""argosy.onnx.load on models made here: what a file leaves open, control flow, functions, and errors."""
+
+import numpy as np
+import pytest
+
+import argosy as paddle
+
+from .files import field, function, graph, model, node, tensor, value
+
+X = value("x", "float32", ["n", 3])
+Y = value("y", "float32", None)
+
+
+def load(*args, **kwargs):
+    return paddle.onnx.load(model(*args, **kwargs))
+
+
+def floats(*shape):
+    return np.random.default_rng(0).standard_normal(shape).astype("float32")
+
+
+# --- calls ---
+
+
+def test_inputs_by_place_and_by_name():
+    net = load([node("Sub", ["x", "z"], ["y"])], [X, value("z", "float32", [3])], [Y])
+    x, z = floats(2, 3), floats(3)
+    for y in (net(x, z), net(z=z, x=x), net(paddle.to_tensor(x), z=z.tolist())):
+        np.testing.assert_array_equal(y.numpy(), x - z)
+    assert [p.name for p in net.inputs] == ["x", "z"] and net.inputs[0].axes == ["n", ""]
+    assert net.inputs[0].shape == [-1, 3] and net.outputs[0].name == "y"
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "error", "text"),
+    [
+        ((), {}, TypeError, "input 'x' is missing"),
+        ((floats(2, 3), 1), {}, TypeError, "has 1 inputs (x), got 2"),
+        ((floats(2, 3),), {"x": 1}, TypeError, "'x' is given twice"),
+        ((floats(2, 3),), {"q": 1}, TypeError, "'q' is no input: the inputs are x"),
+        ((floats(2, 4),), {}, ValueError, "expected shape [-1, 3], got [2, 4]"),
+        ((floats(3),), {}, ValueError, "expected shape [-1, 3], got [3]"),
+        ((floats(2, 3).astype("float64"),), {}, TypeError, "expected float32, got float64"),
+    ],
+)
+def test_wrong_arguments(args, kwargs, error, text):
+    net = load([node("Relu", ["x"], ["y"])], [X], [Y])
+    with pytest.raises(
+        error, match=text.replace("[", r"\[").replace("(", r"\(").replace(")", r"\)")
+    ):
+        net(*args, **kwargs)
+
+
+def test_zero_and_other_sizes_of_open_axes():
+    net = load([node("Relu", ["x"], ["y"])], [X], [Y])
+    for n in (0, 1, 5):
+        assert net(floats(n, 3)).shape == [n, 3]
+
+
+def test_gradients_flow_to_inputs():
+    net = load([node("Mul", ["x", "x"], ["y"])], [X], [Y])
+    x = paddle.to_tensor(floats(2, 3), stop_gradient=False)
+    net(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * x.numpy())
+
+
+def test_part_of_a_captured_function():
+    net = load([node("Relu", ["x"], ["y"])], [X], [Y])
+    f = paddle.jit.to_static(lambda x: net(x) + 1)
+    x = floats(2, 3)
+    np.testing.assert_array_equal(f(paddle.to_tensor(x)).numpy(), np.maximum(x, 0) + 1)
+
+
+# --- what a file leaves open ---
+
+
+def test_shapes_that_are_not_declared():
+    net = load([node("Flatten", ["x"], ["y"])], [value("x", "float32", None)], [Y])
+    assert net(floats(2, 3, 4)).shape == [2, 12]
+    assert net(floats(5)).shape == [5, 1]
+    with pytest.raises(ValueError, match=r"has to know more of its inputs \['x'\]"):
+        net.save("/nowhere/model")
+
+
+def test_values_that_decide_how_many_dimensions_there_are():
+    net = load(
+        [node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)],
+        [X, value("axes", "int64", ["k"])],
+        [Y],
+    )
+    x = floats(2, 3)
+    np.testing.assert_allclose(net(x, np.array([1])).numpy(), x.sum(1), rtol=1e-6)
+    np.testing.assert_allclose(net(x, np.array([0, 1])).numpy(), x.sum(), rtol=1e-5)
+    np.testing.assert_allclose(net(x, np.array([1])).numpy(), x.sum(1), rtol=1e-6)
+
+
+def test_sizes_survive_being_computed_with():
+    # The last axis of reshape(x, [n, 3]) is known although n is not.
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "zero"], ["n"], axis=0),
+        node("Concat", ["n", "rest"], ["to"], axis=0),
+        node("Reshape", ["x", "to"], ["z"]),
+        node("MatMul", ["z", "w"], ["y"]),
+    ]
+    constants = [tensor([0], "zero"), tensor([2, 3], "rest"), tensor(floats(3, 2), "w")]
+    net = load(nodes, [value("x", "float32", ["n", 6])], [Y], constants)
+    assert net(floats(5, 6)).shape == [5, 2, 2]
+
+
+def test_sequences_and_optionals():
+    net = load(
+        [node("ConcatFromSequence", ["s"], ["y"], axis=0)],
+        [value("s", "float32", ["n"], "sequence")],
+        [Y],
+    )
+    parts = [floats(2), floats(3), floats(1)]
+    for k in (1, 3):
+        np.testing.assert_array_equal(net(parts[:k]).numpy(), np.concatenate(parts[:k]))
+    has = load(
+        [node("OptionalHasElement", ["o"], ["y"])],
+        [value("o", "float32", ["n"], "optional")],
+        [value("y", "bool", [])],
+        opset=18,
+    )
+    assert not has(None) and has(floats(2))
+
+
+# --- control flow ---
+
+
+def test_if_runs_one_branch():
+    then = graph([node("Neg", ["x"], ["t"])], [], ["t"])
+    other = graph([node("Add", ["x", "x"], ["e"])], [], ["e"])
+    nodes = [
+        node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        node("Greater", ["sum", "zero"], ["c"]),
+        node("If", ["c"], ["y"], then_branch=then, else_branch=other),
+    ]
+    net = load(nodes, [X], [Y], [tensor(np.float32(0), "zero")])
+    x = np.abs(floats(2, 3))
+    np.testing.assert_array_equal(net(x).numpy(), -x)
+    np.testing.assert_array_equal(net(-x).numpy(), -2 * x)
+
+
+def loop_body(*extra):
+    nodes = [
+        node("Add", ["v", "x"], ["w"]),
+        node("ReduceSum", ["w"], ["sum"], keepdims=0),
+        node("Less", ["sum", "limit"], ["more"]),
+        *extra,
+    ]
+    inputs = [value("i", "int64", []), value("c", "bool", []), value("v", "float32", ["n", 3])]
+    return graph(nodes, inputs, ["more", "w", "sum"])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 50])
+def test_loop_ends_by_count_or_condition(count):
+    nodes = [node("Loop", ["m", "", "x"], ["y", "sums"], body=loop_body())]
+    constants = [tensor(np.float32(7.5), "limit")]
+    inputs = [X, value("m", "int64", [])]
+    net = load(nodes, inputs, [Y, value("sums", "float32", None)], constants)
+    x = np.ones((1, 3), "float32")
+    y, sums = net(x, np.array(count))
+    v, expected = x, []
+    for _ in range(count):
+        v = v + x
+        expected.append(v.sum())
+        if expected[-1] >= 7.5:
+            break
+    np.testing.assert_array_equal(y.numpy(), v)
+    np.testing.assert_array_equal(sums.numpy(), np.array(expected, "float32"))
+
+
+def test_loop_whose_value_grows():
+    body = graph(
+        [node("Concat", ["v", "x"], ["w"], axis=0), node("Identity", ["c"], ["more"])],
+        [value("i", "int64", []), value("c", "bool", []), value("v", "float32", ["k", 3])],
+        ["more", "w"],
+    )
+    net = load([node("Loop", ["m", "", "x"], ["y"], body=body)], [X, value("m", "int64", [])], [Y])
+    assert net(floats(2, 3), np.array(20)).shape == [42, 3]
+
+
+@pytest.mark.parametrize("length", [1, 3, 20])
+def test_scan(length):
+    body = graph(
+        [node("Add", ["h", "e"], ["g"]), node("Mul", ["g", "g"], ["s"])],
+        [value("h", "float32", [3]), value("e", "float32", [3])],
+        ["g", "s"],
+    )
+    nodes = [node("Scan", ["h0", "x"], ["h", "y"], body=body, num_scan_inputs=1)]
+    net = load(nodes, [value("h0", "float32", [3]), X], [value("h", "float32", [3]), Y])
+    x = floats(length, 3)
+    h, y = net(np.zeros(3, "float32"), x)
+    np.testing.assert_allclose(h.numpy(), x.sum(0), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(y.numpy(), np.cumsum(x, 0) ** 2, rtol=1e-4, atol=1e-6)
+
+
+def test_functions_of_the_model():
+    leaky = node("LeakyRelu", ["a"], ["b"]) + field(
+        5, field(1, "alpha") + field(21, "slope") + field(20, 1)
+    )
+    f = function("Mine", "own", ["a"], ["b"], [leaky]) + field(6, "slope")
+    net = load([node("Mine", ["x"], ["y"], "own", slope=0.5)], [X], [Y], functions=[f])
+    np.testing.assert_allclose(net(-np.ones((1, 3), "float32")).numpy(), -0.5 * np.ones((1, 3)))
+
+
+def test_a_function_that_calls_itself():
+    f = function("Mine", "own", ["a"], ["b"], [node("Mine", ["a"], ["b"], "own")])
+    net = load([node("Mine", ["x"], ["y"], "own")], [X], [Y], functions=[f])
+    with pytest.raises(ValueError, match="'Mine' calls itself"):
+        net(floats(1, 3))
+
+
+# --- errors ---
+
+
+def test_one_error_lists_all_unknown_operators():
+    branch = graph([node("Deep", [], ["d"])], [], ["d"])
+    nodes = [
+        node("Nope", ["x"], ["a"]),
+        node("Other", ["a"], ["b"], "com.example"),
+        node("If", ["b"], ["y"], then_branch=branch, else_branch=branch),
+    ]
+    net = load(nodes, [X], [Y])
+    with pytest.raises(NotImplementedError, match="not supported: Deep, Nope, com.example.Other"):
+        net(floats(1, 3))
+
+
+def test_an_attribute_that_nobody_reads():
+    net = load([node("Relu", ["x"], ["y"], speed=3)], [X], [Y])
+    with pytest.raises(
+        NotImplementedError, match=r"Relu \(makes 'y'\): attribute speed is not supported"
+    ):
+        net(floats(1, 3))
+
+
+def test_an_error_names_the_node():
+    net = load([node("MatMul", ["x", "x"], ["y"])], [value("x", "float32", [2, 3])], [Y])
+    with pytest.raises(ValueError, match=r"\[onnx\] MatMul \(makes 'y'\): \[matmul\]"):
+        net(floats(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "no whole ONNX model"),
+        (b"hello world", "no whole ONNX model"),
+        (model([], [X], [])[:-9], "no whole ONNX model"),
+    ],
+)
+def test_what_is_no_model(data, text):
+    with pytest.raises(ValueError, match=text):
+        paddle.onnx.load(data)
+
+
+def test_there_is_no_such_file(tmp_path):
+    with pytest.raises(OSError, match="nothing.onnx"):
+        paddle.onnx.load(tmp_path / "nothing.onnx")
+    with pytest.raises(TypeError, match="expected a str or bytes, got int"):
+        paddle.onnx.load(3)
+
+
+def test_deep_nesting_is_an_error():
+    inner = graph([node("Relu", ["x"], ["d"])], [], ["d"])
+    for _ in range(200):
+        inner = graph(
+            [node("If", ["c"], ["d"], then_branch=inner, else_branch=graph([], [], ["x"]))],
+            [],
+            ["d"],
+        )
+    data = model(
+        [node("If", ["c"], ["y"], then_branch=inner, else_branch=graph([], [], ["x"]))], [X], [Y]
+    )
+    with pytest.raises((ValueError, NotImplementedError), match="no whole ONNX model|nested"):
+        paddle.onnx.load(data)(floats(1, 3))
+
+
+def test_many_empty_messages_are_no_model():
+    data = field(7, field(1, b"") * 3_000_000)
+    with pytest.raises((ValueError, MemoryError), match=r"\[onnx\]"):
+        paddle.onnx.load(data + field(8, field(2, 17)))
+
+
+def test_results_that_take_too_much_memory():
+    net = load(
+        [node("ConstantOfShape", ["big"], ["c"]), node("Add", ["x", "c"], ["y"])],
+        [X],
+        [Y],
+        [tensor(np.array([1 << 40]), "big")],
+    )
+    with pytest.raises(ValueError, match="more elements than a model may ask for"):
+        net(floats(1, 3))
+
+
+def test_a_tensor_of_another_size_than_it_says():
+    wrong = field(1, 5) + field(2, 1) + field(8, "w") + field(9, b"1234")
+    net = load([node("Add", ["x", "w"], ["y"])], [X], [Y], [wrong])
+    with pytest.raises(ValueError, match=r"'w' of float32\[5\] does not have 5 elements"):
+        net(floats(1, 3))
+
+
+# --- weights beside the file ---
+
+
+def beside(location, offset=0, length=12):
+    entries = {"location": location, "offset": str(offset), "length": str(length)}
+    text = field(1, 3) + field(2, 1) + field(8, "w") + field(14, 1)
+    return text + b"".join(field(13, field(1, k) + field(2, v)) for k, v in entries.items())
+
+
+def save_with(tmp_path, constant):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "secret").write_bytes(bytes(64))
+    w = floats(3)
+    (folder / "data.bin").write_bytes(b"1234" + w.tobytes())
+    (folder / "link").symlink_to(tmp_path / "secret")
+    path = folder / "m.onnx"
+    path.write_bytes(model([node("Add", ["x", "w"], ["y"])], [X], [Y], [constant]))
+    return path, w
+
+
+def test_weights_in_a_file_beside(tmp_path):
+    path, w = save_with(tmp_path, beside("data.bin", 4))
+    x = floats(2, 3)
+    np.testing.assert_array_equal(paddle.onnx.load(path)(x).numpy(), x + w)
+    with pytest.raises(ValueError, match="load it by its path"):
+        paddle.onnx.load(path.read_bytes())(x)
+
+
+@pytest.mark.parametrize(
+    ("constant", "error", "text"),
+    [
+        (beside("../secret"), RuntimeError, "not beneath the model's folder"),
+        (beside("/etc/hostname"), RuntimeError, "not beneath the model's folder"),
+        (beside("link"), RuntimeError, "not beneath the model's folder"),
+        (beside("data.bin", 8), ValueError, "which has 16 bytes"),
+        (beside("data.bin", 1 << 63), ValueError, "which has 16 bytes"),
+        (beside("data.bin", 0, 8), ValueError, "takes 12 bytes"),
+        (beside("none.bin"), OSError, "none.bin"),
+    ],
+)
+def test_weights_that_are_not_there(tmp_path, constant, error, text):
+    path, _ = save_with(tmp_path, constant)
+    with pytest.raises(error, match=text):
+        paddle.onnx.load(path)(floats(2, 3))
+
+
+# --- convert ---
+
+
+def test_convert(tmp_path, capsys):
+    from argosy.cli import main
+
+    path = tmp_path / "m.onnx"
+    w = floats(3, 2)
+    path.write_bytes(model([node("Gemm", ["x", "w"], ["y"])], [X], [Y], [tensor(w, "w")]))
+    assert main(["convert", str(path), str(tmp_path / "out")]) == 0
+    assert "input x: float32 [-1, 3]" in capsys.readouterr().out
+    x = floats(4, 3)
+    y = paddle.jit.load(str(tmp_path / "out"))(paddle.to_tensor(x))
+    np.testing.assert_allclose(y.numpy(), x @ w, rtol=1e-5)
+    path.write_bytes(b"nothing")
+    assert main(["convert", str(path), str(tmp_path / "out")]) == 1
+    assert "no whole ONNX model" in capsys.readouterr().err

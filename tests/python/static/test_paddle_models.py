@@ -1,0 +1,196 @@
+"""Models that real Paddle saved, with the outputs that it gave (tools/paddle_models.py --save wrote them):
+those whose names end in 2 are of Paddle 2.6 (.pdmodel), in 3 of 3.3 (.json)."""
+
+import pathlib
+import re
+import struct
+
+import numpy as np
+import pytest
+
+import argosy
+
+FOLDER = pathlib.Path(__file__).parent / "paddle_models"
+MODELS = sorted(p.stem for p in FOLDER.glob("*.npz"))
+SUFFIX = {"2": ".pdmodel", "3": ".json"}
+
+
+@pytest.fixture(autouse=True)
+def static():
+    argosy.enable_static()
+    with argosy.static.scope_guard(argosy.static.Scope()):
+        yield
+    argosy.disable_static()
+
+
+def files(name):
+    return (
+        (FOLDER / f"{name}{SUFFIX[name[-1]]}").read_bytes(),
+        (FOLDER / f"{name}.pdiparams").read_bytes(),
+    )
+
+
+def values(name):
+    """(inputs, outputs); the first input may be a batch of sequences."""
+    with np.load(FOLDER / f"{name}.npz") as f:
+        inputs = [f[k] for k in sorted(f.files) if k.startswith("arr_")]
+        if "lengths" in f.files:
+            lengths = [f["lengths"].tolist()]
+            inputs[0] = argosy.base.create_lod_tensor(inputs[0], lengths, argosy.CPUPlace())
+        return inputs, [f[k] for k in sorted(f.files) if k.startswith("out")]
+
+
+def run(loaded, inputs):
+    program, feeds, fetches = loaded
+    exe = argosy.static.Executor()
+    return exe.run(program, feed=dict(zip(feeds, inputs)), fetch_list=fetches)
+
+
+def load(program, weights):
+    return argosy.static.load_inference_model(
+        None, argosy.static.Executor(), model_filename=program, params_filename=weights
+    )
+
+
+def check(got, wanted):
+    assert len(got) == len(wanted)
+    for g, w in zip(got, wanted):
+        assert g.shape == w.shape and g.dtype == w.dtype
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_gives_what_paddle_gives(name):
+    inputs, wanted = values(name)
+    loaded = argosy.static.load_inference_model(str(FOLDER / name), argosy.static.Executor())
+    check(run(loaded, inputs), wanted)
+
+
+def test_both_formats_are_there():
+    assert {name[-1] for name in MODELS} == {"2", "3"}
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n.startswith("control")])
+def test_jit_load(name):
+    argosy.disable_static()
+    inputs, wanted = values(name)
+    layer = argosy.jit.load(str(FOLDER / name))
+    check([t.numpy() for t in layer(*map(argosy.to_tensor, inputs))], wanted)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_from_memory(name):
+    inputs, wanted = values(name)
+    check(run(load(*files(name)), inputs), wanted)
+
+
+def tensors_of(weights):
+    """The bytes of each tensor in a file of parameters."""
+    found, at = [], 0
+    while at < len(weights):
+        (length,) = struct.unpack_from("<i", weights, at + 16)
+        described = weights[at + 20 : at + 20 + length]
+        dims, k = 1, 2  # float32: the type takes two bytes, each size one key and one small number
+        while k < length:
+            dims *= described[k + 1]
+            k += 2
+        end = at + 20 + length + 4 * dims
+        found.append(weights[at:end])
+        at = end
+    return found
+
+
+def parameters_of(program):
+    return sorted({n.decode() for n in re.findall(rb"linear_\d+\.[bw]_0", program)})
+
+
+def test_one_file_for_each_parameter(tmp_path):
+    """As before 2.0: a folder with __model__ and a file of each name."""
+    program, weights = files("control2")
+    inputs, wanted = values("control2")
+    names = parameters_of(program)
+    (tmp_path / "__model__").write_bytes(program)
+    for name, data in zip(names, tensors_of(weights), strict=True):
+        (tmp_path / name).write_bytes(data)
+    loaded = argosy.static.load_inference_model(str(tmp_path), argosy.static.Executor())
+    check(run(loaded, inputs), wanted)
+    (tmp_path / names[1]).unlink()
+    with pytest.raises(ValueError, match=rf"'{names[1]}' is in no file"):
+        argosy.static.load_inference_model(str(tmp_path), argosy.static.Executor())
+
+
+def test_parameters_stay_in_their_folder(tmp_path):
+    program, _ = files("control2")
+    name = parameters_of(program)[1].encode()
+    (tmp_path / "__model__").write_bytes(program.replace(name, b"../../../etc/pas"[: len(name)]))
+    with pytest.raises(ValueError, match="is no file name"):
+        argosy.static.load_inference_model(str(tmp_path), argosy.static.Executor())
+
+
+@pytest.mark.parametrize("name", ["control2", "control3"])
+def test_unknown_operations_are_listed(name):
+    program, weights = files(name)
+    changed = program.replace(b"softmax", b"softmaz").replace(b"sigmoid", b"sigmoyd")
+    assert changed != program
+    with pytest.raises(NotImplementedError, match=r"not supported: .*sigmoyd, .*softmaz"):
+        load(changed, weights)
+
+
+@pytest.mark.parametrize("name", ["control2", "control3"])
+def test_parameters_of_another_model(name):
+    program, weights = files(name)
+    with pytest.raises(ValueError, match="has 1 tensors, the Program 2 parameters"):
+        load(program, tensors_of(weights)[0])
+    swapped = b"".join(reversed(tensors_of(weights)))
+    with pytest.raises(ValueError, match=r"do not belong to the Program: '.*' is float32\[4\]"):
+        load(program, swapped)
+
+
+def refused(program, weights):
+    """It is loaded, or refused by an error that says why."""
+    try:
+        load(program, weights)
+    except (
+        ValueError,
+        NotImplementedError,
+        TypeError,
+        IndexError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
+        assert not isinstance(error, argosy.InternalError), error
+        assert str(error)
+
+
+@pytest.mark.parametrize("name", ["control2", "control3"])
+def test_broken_files(name):
+    program, weights = files(name)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        end = int(rng.integers(1, len(program)))
+        refused(program[:end], weights)
+        at = int(rng.integers(0, len(program) - 1))
+        refused(program[:at] + bytes([int(rng.integers(0, 256))]) + program[at + 1 :], weights)
+        at = int(rng.integers(0, len(weights) - 1))
+        refused(program, weights[:at] + bytes([int(rng.integers(0, 256))]) + weights[at + 1 :])
+        refused(program, weights[:at])
+
+
+def test_a_huge_tensor_is_refused():
+    """Sizes are held against the bytes that are there before memory is asked for."""
+    program, weights = files("control2")
+    first = tensors_of(weights)[0]
+    (length,) = struct.unpack_from("<i", first, 16)
+    desc = b"\x08\x05\x10\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x10\x02"
+    huge = first[:16] + struct.pack("<i", len(desc)) + desc + first[20 + length :]
+    with pytest.raises(ValueError, match="impossible"):
+        load(program, huge)
+    desc = b"\x08\x05\x10\xff\xff\xff\xff\x0f"
+    large = first[:16] + struct.pack("<i", len(desc)) + desc + first[20 + length :]
+    with pytest.raises(ValueError, match="ends in the middle of a tensor"):
+        load(program, large)
+
+
+def test_no_such_model(tmp_path):
+    with pytest.raises(ValueError, match="there is no file"):
+        argosy.static.load_inference_model(str(tmp_path / "none"), argosy.static.Executor())

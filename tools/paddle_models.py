@@ -1,0 +1,399 @@
+"""Compares models of Paddle, as real Paddle runs them, with what Argosy makes of their files.
+
+    python tools/paddle_models.py --peer PADDLE_PYTHON [--peer ..] [--folder F] [--only NAME]
+
+Saves many nets with each interpreter of Paddle (2.6 writes .pdmodel, 3.x .json), and the outputs of some
+inputs beside them, then loads them here. Prints what differs by more than 1e-5 of the largest output, or
+fails. A folder that is there already is compared again without Paddle.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+SAVE = "--save"
+
+
+# ---- in Paddle --------------------------------------------------------------------------------
+
+
+def layers(module):
+    """{name: (net, [input shapes])}: a shape is of float32, or (shape, dtype, upper bound)."""
+    global paddle, nn, F  # what rewrites the nets' source does not see names of this function
+    paddle, nn, F = module, module.nn, module.nn.functional
+
+    class Control(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x):
+            y = self.linear(x)
+            if y.sum() > 0:
+                y = y * 2
+            else:
+                y = y - 1
+            i = paddle.zeros([1], "int64")
+            while i < 3:
+                y = y + F.sigmoid(y)
+                i = i + 1
+            return y, F.softmax(y)
+
+    class Recurrent(nn.Layer):
+        def __init__(self, kind, way="forward"):
+            super().__init__()
+            self.table = nn.Embedding(20, 8)
+            self.net = kind(8, 6, num_layers=2, direction=way)
+            self.head = nn.Linear(6 if way == "forward" else 12, 3)
+
+        def forward(self, ids):
+            y, state = self.net(self.table(ids))
+            return self.head(y), state
+
+    class Transformer(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(50, 16)
+            layer = nn.TransformerEncoderLayer(16, 4, 32, activation="gelu")
+            self.net = nn.TransformerEncoder(layer, 2)
+
+        def forward(self, ids):
+            x = self.table(ids)
+            mask = (ids == 0).astype("float32").unsqueeze([1, 2]) * -1e4
+            return self.net(x, mask)
+
+    class Click(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(100, 9)
+            self.deep = nn.Sequential(nn.Linear(5 * 9 + 3, 16), nn.ReLU(), nn.Linear(16, 1))
+
+        def forward(self, ids, dense):
+            e = self.table(ids)
+            first = e[:, :, :1].sum(axis=[1, 2]).unsqueeze(-1)
+            rest = e[:, :, 1:]
+            cross = 0.5 * (rest.sum(1) ** 2 - (rest**2).sum(1)).sum(-1, keepdim=True)
+            deep = self.deep(paddle.concat([e.reshape([e.shape[0], -1]), dense], axis=1))
+            return F.sigmoid(first + cross + deep)
+
+    class WithParameter(nn.Layer):  # Paddle 2.6 cannot load a net that has none
+        def __init__(self):
+            super().__init__()
+            self.shift = self.create_parameter([1])
+
+    class Shapes(WithParameter):
+        def forward(self, x):
+            x = x + self.shift
+            n, c, h, w = x.shape
+            a = x.reshape([n, c * h, w]).transpose([0, 2, 1])
+            b = paddle.split(a, 3, axis=2)
+            d = paddle.stack([b[0], b[2]], axis=1).flatten(1, 2)
+            e = paddle.expand(d[:, :1], [n, 2, d.shape[2]])
+            g = paddle.tile(e, [1, 2, 1])
+            k = paddle.concat([g, d[:, -4:, :]], axis=1)
+            values, places = paddle.topk(k, 2, axis=-1)
+            m = paddle.where(k > 0, k, paddle.zeros_like(k))
+            k[:, 0, :] = 1.5
+            return (
+                m,
+                values,
+                places,
+                paddle.argmax(k, -1),
+                paddle.cumsum(k, 1),
+                k.squeeze().max(),
+                F.pad(x, [1, 2, 0, 1]),
+            )
+
+    class Pixels(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.up = nn.Conv2DTranspose(4, 3, 3, stride=2, padding=1, output_padding=1, groups=1)
+            self.norm = nn.GroupNorm(2, 4)
+            self.instance = nn.InstanceNorm2D(4)
+            self.prelu = nn.PReLU(4)
+
+        def forward(self, x):
+            y = self.up(self.prelu(self.norm(x) + self.instance(x)))
+            a = F.interpolate(y, scale_factor=2, mode="bilinear", align_corners=False)
+            b = F.interpolate(y, size=[9, 5], mode="nearest")
+            c = F.pixel_shuffle(x, 2)
+            d = F.max_pool2d(x, 3, 2, 1, ceil_mode=True) + F.avg_pool2d(x, 3, 2, 1, ceil_mode=True)
+            return a, b, c, d, F.adaptive_max_pool2d(x, 2), F.unfold(x, 3, paddings=1)
+
+    class Pointwise(WithParameter):
+        def forward(self, x):
+            x = x + self.shift
+            names = (
+                "relu relu6 silu swish mish gelu elu celu selu leaky_relu hardswish hardsigmoid hardtanh"
+                " softplus softsign log_sigmoid tanhshrink hardshrink softshrink thresholded_relu"
+            )
+            outs = [getattr(F, name)(x) for name in names.split()]
+            for name in "exp abs floor ceil round sin cos tanh square sign erf".split():
+                outs.append(getattr(paddle, name)(x))
+            y = paddle.abs(x) + 0.5
+            outs += [
+                paddle.log(y),
+                paddle.sqrt(y),
+                paddle.rsqrt(y),
+                y**2.5,
+                paddle.clip(x, -0.5, 0.5),
+            ]
+            outs += [
+                x // y,
+                x % y,
+                paddle.maximum(x, y),
+                x.mean(1),
+                x.max(0),
+                x.prod(1),
+                x.logsumexp(1),
+            ]
+            return paddle.stack([o.flatten()[:3] for o in outs])
+
+    class Boxes(WithParameter):
+        def forward(self, x, size):
+            x = x + self.shift
+            boxes, scores = paddle.vision.ops.yolo_box(
+                x,
+                size,
+                anchors=[10, 13, 16, 30],
+                class_num=2,
+                conf_thresh=0.01,
+                downsample_ratio=32,
+            )
+            return boxes, scores
+
+    def ids(*shape, below=20):
+        return shape, "int64", below
+
+    nets = {
+        "mlp": (
+            nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.LayerNorm(8), nn.Linear(8, 2)),
+            [(3, 4)],
+        ),
+        "control": (Control(), [(3, 4)]),
+        "transformer": (Transformer(), [ids(2, 7, below=50)]),
+        "lstm": (Recurrent(nn.LSTM), [ids(2, 5)]),
+        "gru_two_ways": (Recurrent(nn.GRU, "bidirect"), [ids(2, 5)]),
+        "rnn": (Recurrent(nn.SimpleRNN), [ids(2, 5)]),
+        "click": (Click(), [ids(4, 5, below=100), (4, 3)]),
+        "shapes": (Shapes(), [(2, 6, 2, 5)]),
+        "pixels": (Pixels(), [(2, 4, 5, 6)]),
+        "pointwise": (Pointwise(), [(3, 4)]),
+        "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
+    }
+    models = paddle.vision.models
+    for name in (
+        "resnet18 resnet50 vgg11 mobilenet_v1 mobilenet_v2 mobilenet_v3_small mobilenet_v3_large"
+        " densenet121 googlenet inception_v3 squeezenet1_0 squeezenet1_1 shufflenet_v2_x0_25 alexnet"
+        " resnext50_32x4d wide_resnet50_2 LeNet"
+    ).split():
+        size = {"inception_v3": 299, "LeNet": 28}.get(name, 224)
+        build = getattr(models, name)
+        net = build() if name == "LeNet" else build(pretrained=False, num_classes=10)
+        nets[name] = net, [(1, 1 if name == "LeNet" else 3, size, size)]
+    return nets
+
+
+def programs(paddle):
+    """{name: function}: it builds a net by the static API and gives its inputs and outputs."""
+    static, F = paddle.static, paddle.nn.functional
+
+    def branches():
+        given = static.data("x", [-1, 4])
+        x = static.nn.fc(given, 4)
+        large = static.nn.cond(x.sum() > 0, lambda: x * 2, lambda: x - 1)
+        i = paddle.full([1], 0, "int64")
+        _, y = static.nn.while_loop(
+            lambda i, y: i < 4, lambda i, y: [i + 1, paddle.concat([y, large], 0)], [i, large]
+        )
+        z = static.nn.case([(y.mean() > 100, lambda: y), (y.mean() > 1, lambda: y + 1)], lambda: -y)
+        return [given], [y, z]
+
+    def arrays_of_tensors():
+        given = static.data("x", [3, 4])
+        x = static.nn.fc(given, 4)
+        array = paddle.tensor.create_array("float32")
+        for k in range(3):
+            at = paddle.full([1], k, "int64")
+            paddle.tensor.array_write(x * float(k + 1), at, array)
+        return [given], [paddle.tensor.array_read(array, paddle.full([1], 2, "int64")),
+                     paddle.tensor.array_length(array)]  # fmt: skip
+
+    def sequences():
+        ids = static.data("ids", [-1, 1], "int64", lod_level=1)
+        x = static.nn.embedding(ids, [20, 6])
+        x = static.nn.sequence_lod.sequence_conv(static.nn.fc(x, 6), 6, 3)
+        weight = F.softmax(static.nn.fc(x, 1), 0)
+        pools = [
+            static.nn.sequence_lod.sequence_pool(x * weight, p) for p in ("sum", "max", "last")
+        ]
+        padded, lengths = static.nn.sequence_lod.sequence_pad(x, paddle.zeros([1]))
+        soft = static.nn.sequence_lod.sequence_softmax(static.nn.fc(x, 1))
+        spread = static.nn.sequence_lod.sequence_expand(pools[0], x)
+        return [ids], [*pools, padded, lengths, soft, spread]
+
+    found = {"branches": branches, "arrays": arrays_of_tensors}
+    if paddle.__version__.startswith("2"):
+        found["sequences"] = sequences
+    return found
+
+
+def save_programs(folder, only):
+    import numpy as np
+    import paddle
+
+    paddle.enable_static()
+    for name, build in programs(paddle).items():
+        if only and name not in only:
+            continue
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        main.random_seed = startup.random_seed = 1
+        with paddle.static.program_guard(main, startup), paddle.utils.unique_name.guard():
+            inputs, outputs = build()
+        exe = paddle.static.Executor(paddle.CPUPlace())
+        exe.run(startup)
+        path = os.path.join(folder, name)
+        paddle.static.save_inference_model(path, inputs, outputs, exe, program=main)
+        lengths = {}
+        if name == "sequences":
+            values = [np.random.default_rng(0).integers(0, 20, (7, 1))]
+            lengths["lengths"] = np.int64([3, 1, 3])
+        else:
+            values = arrays([[3 if d < 0 else d for d in v.shape] for v in inputs], np)
+        program = path + (".json" if os.path.exists(path + ".json") else ".pdmodel")
+        outs = run_paddle(program, path + ".pdiparams", values, lengths.get("lengths"))
+        np.savez(path + ".npz", *values, **outs, **lengths)
+
+
+def arrays(shapes, np):
+    rng = np.random.default_rng(0)
+    out = []
+    for shape in shapes:
+        if len(shape) == 3 and isinstance(shape[1], str):
+            out.append(rng.integers(1, shape[2], shape[0]).astype(shape[1]))
+        else:
+            out.append(rng.standard_normal(shape).astype("float32"))
+    return out
+
+
+def save_layers(folder, only):
+    import numpy as np
+    import paddle as module
+
+    module.seed(1)
+    for name, (net, shapes) in layers(module).items():
+        if only and name not in only:
+            continue
+        net.eval()
+        values = arrays(shapes, np)
+        spec = [
+            paddle.static.InputSpec([None, *v.shape[1:]], str(v.dtype), f"x{i}")
+            for i, v in enumerate(values)
+        ]
+        path = os.path.join(folder, name)
+        paddle.jit.save(net, path, input_spec=spec, clip_extra=True)
+        program = path + (".json" if os.path.exists(path + ".json") else ".pdmodel")
+        np.savez(path + ".npz", *values, **run_paddle(program, path + ".pdiparams", values))
+
+
+def run_paddle(program, weights, values, lengths=None):
+    """Outputs by name, in order of their keys; lengths: of the sequences in the first input."""
+    from paddle import inference
+
+    config = inference.Config(program, weights)
+    config.disable_gpu()
+    config.switch_ir_optim(False)
+    for name in ("disable_onednn", "disable_mkldnn"):
+        if hasattr(config, name):
+            getattr(config, name)()
+    config.disable_glog_info()
+    predictor = inference.create_predictor(config)
+    for name, value in zip(predictor.get_input_names(), values):
+        predictor.get_input_handle(name).copy_from_cpu(value)
+    if lengths is not None:
+        offsets = [0, *lengths.cumsum().tolist()]
+        predictor.get_input_handle(predictor.get_input_names()[0]).set_lod([offsets])
+    predictor.run()
+    names = predictor.get_output_names()
+    return {f"out{i:03}": predictor.get_output_handle(n).copy_to_cpu() for i, n in enumerate(names)}
+
+
+# ---- here -------------------------------------------------------------------------------------
+
+
+def compare(path, values, wanted, lengths=None):
+    """None, or what is wrong."""
+    import numpy as np
+
+    import argosy
+
+    argosy.enable_static()
+    if lengths is not None:
+        place = argosy.CPUPlace()
+        values = [argosy.base.create_lod_tensor(values[0], [lengths.tolist()], place)]
+    try:
+        with argosy.static.scope_guard(argosy.static.Scope()):
+            exe = argosy.static.Executor()
+            program, feeds, fetches = argosy.static.load_inference_model(path, exe)
+            got = exe.run(program, feed=dict(zip(feeds, values)), fetch_list=fetches)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is printed
+        return f"{type(error).__name__}: {str(error)[:400]}"
+    if len(got) != len(wanted):
+        return f"{len(got)} outputs, expected {len(wanted)}"
+    worst = 0.0
+    for i, (g, w) in enumerate(zip(got, wanted)):
+        if g.shape != w.shape or g.dtype != w.dtype:
+            return f"output {i} is {g.dtype}{list(g.shape)}, expected {w.dtype}{list(w.shape)}"
+        if w.size:
+            difference = np.abs(g.astype("float64") - w.astype("float64")).max()
+            worst = max(worst, difference / max(1.0, np.abs(w).max()))
+    return None if worst <= 1e-5 else f"differs by {worst:.2e} of the largest output"
+
+
+def read_values(file):
+    import numpy as np
+
+    with np.load(file) as f:
+        lengths = f["lengths"] if "lengths" in f.files else None
+        inputs = [f[k] for k in sorted(k for k in f.files if k.startswith("arr_"))]
+        outputs = [f[k] for k in sorted(k for k in f.files if k.startswith("out"))]
+        return inputs, outputs, lengths
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--peer", action="append", default=[])
+    parser.add_argument("--folder")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument(SAVE, action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.save:
+        save_layers(args.folder, args.only)
+        return save_programs(args.folder, args.only)
+    failed = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for i, peer in enumerate(args.peer):
+            folder = os.path.join(args.folder or temporary, str(i))
+            if not os.path.isdir(folder):
+                os.makedirs(folder)
+                only = [word for name in args.only for word in ("--only", name)]
+                command = [peer, os.path.abspath(__file__), SAVE, "--folder", folder, *only]
+                subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+            for file in sorted(os.listdir(folder)):
+                name = file.removesuffix(".npz")
+                if name == file or (args.only and name not in args.only):
+                    continue
+                wrong = compare(
+                    os.path.join(folder, name), *read_values(os.path.join(folder, file))
+                )
+                failed += wrong is not None
+                print(
+                    f"{'ok   ' if wrong is None else 'WRONG'} {i} {name} {wrong or ''}", flush=True
+                )
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
