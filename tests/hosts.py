@@ -43,9 +43,9 @@ class Hosts:
         """argv, as it is run on that host."""
         return ["ip", "netns", "exec", self.name(number), *argv]
 
-    def cut(self, number):
-        """Takes the host's link down."""
-        self._run("ip", "link", "set", f"{self._tag}v{number}", "down")
+    def cut(self, number, over=False):
+        """Takes the host's link down; over: up again."""
+        self._run("ip", "link", "set", f"{self._tag}v{number}", "up" if over else "down")
 
     def _run(self, *argv, check=True):
         subprocess.run(argv, check=check, capture_output=True, timeout=30)

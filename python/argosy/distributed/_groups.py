@@ -206,7 +206,7 @@ def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, n
 
     Args:
         ranks (list[int], optional): Their numbers among all processes, which are sorted; all by default.
-        backend (str, optional): No effect: tensors go through shared memory.
+        backend (str, optional): No effect: tensors go through shared memory, and by TCP between hosts.
         timeout (datetime.timedelta, optional): Most that a call of the group waits for a process; by
             default what init_parallel_env found (ARGOSY_COMM_TIMEOUT, 300 s).
         nccl_comm_init_option (int): No effect.
@@ -226,7 +226,7 @@ def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, n
     """
     what = "distributed.new_group"
     no_effect(
-        what, "tensors go through shared memory", backend=(backend, None),
+        what, "the group goes as that of all processes does", backend=(backend, None),
         nccl_comm_init_option=(nccl_comm_init_option, 0), nccl_config=(nccl_config, None),
     )  # fmt: skip
     seconds = _limit()
@@ -305,7 +305,7 @@ def get_backend(group=None):
         group (Group, optional): Whose processes; all by default.
 
     Returns:
-        str: SHM; NONE in a group of one.
+        str: SHM, TCP where processes are on several hosts; NONE in a group of one.
 
     Example:
         >>> import argosy as paddle

@@ -139,7 +139,9 @@ def test_the_flight_recorder(tmp_path):
 
 def test_seeded_faults(engine):
     """kill, SIGSTOP, other calls, a late rank, a forked child, a rank that leaves: three of each."""
-    command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "18", engine]
+    command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "18"] + ["tcp"] * (
+        engine == "tcp"
+    )
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0 and "18 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
 

@@ -140,6 +140,14 @@ def test_the_host_of_the_store_that_is_cut_off(tmp_path):
             assert rank.code == 3 and "RankLostError" in rank.text, rank.text
 
 
+@needs_hosts
+def test_seeded_faults_of_hosts():
+    """Two of each fault of storm.py, also hosts that are cut off."""
+    command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "14", "hosts"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=170)
+    assert done.returncode == 0 and "14 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
+
+
 def test_strangers_disturb_nobody():
     """Who connects and says nothing, or anything, is turned away while ranks meet."""
     started = ranks.start("collectives", 3, environ={"ARGOSY_COMM_ENGINE": "tcp"})
