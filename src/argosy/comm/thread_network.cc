@@ -50,15 +50,16 @@ struct Room {
 struct ThreadWorld {
   explicit ThreadWorld(int size) : ended(static_cast<size_t>(size)) {}
 
-  std::shared_ptr<Room> room(uint32_t group, size_t ranks) {
+  // Several sets of ranks may use one number, as long as they have no rank in common.
+  std::shared_ptr<Room> room(uint32_t group, const std::vector<int>& ranks) {
     MutexLock lock(mutex);
-    auto& r = rooms[group];
-    if (!r) r = std::make_shared<Room>(ranks);
+    auto& r = rooms[{group, ranks[0]}];
+    if (!r) r = std::make_shared<Room>(ranks.size());
     return r;
   }
 
   mutable Mutex mutex;
-  std::map<uint32_t, std::shared_ptr<Room>> rooms ARGOSY_GUARDED_BY(mutex);
+  std::map<std::pair<uint32_t, int>, std::shared_ptr<Room>> rooms ARGOSY_GUARDED_BY(mutex);
   std::map<uint32_t, std::shared_ptr<const Control::Notice>> failures ARGOSY_GUARDED_BY(mutex);
   std::set<std::pair<uint32_t, int>> left ARGOSY_GUARDED_BY(mutex);
   std::map<std::pair<uint32_t, int>, uint64_t> waiting ARGOSY_GUARDED_BY(mutex);
@@ -190,7 +191,7 @@ class ThreadNetwork final : public Network {
   const char* name() const override { return "thread"; }
   std::unique_ptr<Links> connect(uint32_t group, const std::vector<int>& ranks, int rank,
                                  double) override {
-    return std::make_unique<ThreadLinks>(world_->room(group, ranks.size()), rank);
+    return std::make_unique<ThreadLinks>(world_->room(group, ranks), rank);
   }
   Control& control() override { return control_; }
 
