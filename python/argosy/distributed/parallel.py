@@ -22,7 +22,7 @@ __all__ = []
 
 
 def is_available():
-    """Whether several processes can be connected: those of one host can.
+    """Whether several processes can be connected: they can.
 
     Returns:
         bool
@@ -50,7 +50,6 @@ def init_parallel_env(nccl_config=None):
         The Group of all processes; a ParallelEnv in a program that runs alone.
 
     Raises:
-        NotImplementedError: The processes are on several hosts.
         ValueError: The environment does not say how many processes there are, or where they meet.
         CommunicationError: They did not find each other.
 
@@ -59,9 +58,7 @@ def init_parallel_env(nccl_config=None):
         >>> paddle.distributed.init_parallel_env().rank
         0
     """
-    no_effect(
-        "init_parallel_env", "tensors go through shared memory", nccl_config=(nccl_config, None)
-    )
+    no_effect("init_parallel_env", "nothing is left to it here", nccl_config=(nccl_config, None))
     if get_world_size() > 1:
         return connect()
     env = ParallelEnv()
