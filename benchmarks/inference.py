@@ -148,7 +148,6 @@ def main():
             env = {**os.environ, "PYTHONPATH": str(HERE.parent / "python")}
             nets = [sys.executable, HERE / "inference_nets.py", folder]
             subprocess.run(nets, check=True, env=env)
-            subprocess.run([args.peer, HERE / "inference_onnx.py", folder], check=True)
         print(f"load average {os.getloadavg()[0]:.1f}")
         print(
             "net           batch threads  argosy ms  ort ms   ratio  (best)  goal  first  memory  error"

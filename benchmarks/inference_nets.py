@@ -1,18 +1,11 @@
-"""The networks of benchmarks/inference.py: saved for Argosy, and described for who builds them in ONNX.
+"""The networks of benchmarks/inference.py, for Argosy and as ONNX files: `inference_nets.py FOLDER`."""
 
-    python benchmarks/inference_nets.py FOLDER
-
-writes NET.argosy, NET.safetensors, NET.json (operations by name) and NET.npz (weights).
-"""
-
-import json
 import pathlib
 import sys
 
 import numpy as np
 
 import argosy as paddle
-from argosy import _core
 
 
 class Bert(paddle.nn.Layer):
@@ -54,34 +47,6 @@ def spread_statistics(net):
             buffer.set_value(np.random.uniform(low, high, buffer.shape).astype("float32"))
 
 
-def describe(prefix):
-    """Operations as (op, names of inputs, names of results, attributes as text)."""
-    program, scope = _core.program_load(str(prefix))
-    found = _core.program_describe(program)
-    names = {}
-
-    def name(v):
-        return names.setdefault(_core.program_id_of_value(v), f"v{len(names)}")
-
-    weights = {}
-    for state in found["states"]:
-        weights[name(state["initial"])] = _core.scope_get(scope, state["name"]).numpy()
-    inputs = [name(v) for v in found["arguments"]]
-    rows = [
-        (
-            o["type"],
-            {key: [name(v) for v in values] for key, values in o["inputs"].items()},
-            [name(v) for v in o["results"]],
-            o["attrs"],
-        )
-        for o in found["operations"]
-    ]
-    outputs = [name(v) for _, v in found["outputs"]]
-    text = {"inputs": inputs, "operations": rows, "outputs": outputs}
-    prefix.with_suffix(".json").write_text(json.dumps(text))
-    np.savez(prefix.with_suffix(".npz"), **weights)
-
-
 def main():
     folder = pathlib.Path(sys.argv[1])
     for key, (make, (shape, dtype)) in NETS.items():
@@ -92,7 +57,7 @@ def main():
         spread_statistics(net)
         spec = [paddle.static.InputSpec(shape, dtype, "x")]
         paddle.jit.save(net, str(folder / key), input_spec=spec)
-        describe(folder / key)
+        paddle.onnx.export(net, str(folder / key), input_spec=spec)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,17 @@ class _PassBuilder:
         return [name for name in names if name not in self._config._without]
 
     def delete_pass(self, name):
-        """Leaves a pass out; names of others have no effect."""
+        """Leaves a pass out; names of others have no effect.
+
+        Args:
+            name (str): Of the list in docs/passes.md.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.delete_pass("cse")
+            >>> "cse" in config.pass_builder().all_passes()
+            False
+        """
         self._config.delete_pass(name)
 
     def append_pass(self, name):
@@ -50,6 +60,9 @@ class Config:
     Args:
         args: nothing; another Config; the folder of a model, the prefix that jit.save was given, or
             the file of a model; or two files, the Program's and the weights'.
+
+    Raises:
+        TypeError: more than two arguments, or no paths.
 
     Example:
         >>> config = argosy.inference.Config("model.pdmodel", "model.pdiparams")
@@ -85,7 +98,20 @@ class Config:
     # --- the model ---
 
     def set_model(self, *args):
-        """Sets the model: its folder, prefix or file, or the files of its Program and its weights."""
+        """Sets the model: its folder, prefix or file, or the files of its Program and its weights.
+
+        Args:
+            args (str): One path or two.
+
+        Raises:
+            TypeError: no paths, or more than two.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.set_model("model.pdmodel", "model.pdiparams")
+            >>> config.prog_file()
+            'model.pdmodel'
+        """
         if not 1 <= len(args) <= 2:
             raise TypeError(
                 f"[Config.set_model] expected 1 or 2 arguments, got {len(args)}. Do this: pass the"
@@ -107,6 +133,12 @@ class Config:
 
         Raises:
             TypeError: they are no bytes.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.set_model_buffer(b"program", 7, b"", 0)
+            >>> config.model_from_memory()
+            True
         """
         for name, value in (("prog", prog), ("params", params)):
             need_type(
@@ -117,27 +149,79 @@ class Config:
         self._weight_bytes = bytes(params[:params_size])
 
     def set_prog_file(self, path):
-        """Sets the file of the Program."""
+        """Sets the file of the Program.
+
+        Args:
+            path (str): It.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.set_prog_file("model.pdmodel")
+            >>> config.prog_file()
+            'model.pdmodel'
+        """
         self._path, self._two_files = os.fspath(path), True
 
     def set_params_file(self, path):
-        """Sets the file of the weights."""
+        """Sets the file of the weights.
+
+        Args:
+            path (str): It.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.set_params_file("model.pdiparams")
+            >>> config.params_file()
+            'model.pdiparams'
+        """
         self._params = os.fspath(path)
 
     def model_dir(self):
-        """The folder or prefix of the model; empty where files were given."""
+        """The folder or prefix of the model; empty where files were given.
+
+        Returns:
+            str: empty where files were given.
+
+        Example:
+            >>> argosy.inference.Config().model_dir()
+            ''
+        """
         return "" if self._two_files else self._path
 
     def prog_file(self):
-        """The file of the Program; empty where a folder or prefix was given."""
+        """The file of the Program; empty where a folder or prefix was given.
+
+        Returns:
+            str: empty where a folder or prefix was given.
+
+        Example:
+            >>> argosy.inference.Config().prog_file()
+            ''
+        """
         return self._path if self._two_files else ""
 
     def params_file(self):
-        """The file of the weights, or an empty text."""
+        """The file of the weights, or an empty text.
+
+        Returns:
+            str: empty where none was given.
+
+        Example:
+            >>> argosy.inference.Config().params_file()
+            ''
+        """
         return self._params
 
     def model_from_memory(self):
-        """Whether set_model_buffer was called."""
+        """Whether set_model_buffer was called.
+
+        Returns:
+            bool: False for files.
+
+        Example:
+            >>> argosy.inference.Config().model_from_memory()
+            False
+        """
         return bool(self._program_bytes)
 
     # --- how it runs ---
@@ -147,6 +231,15 @@ class Config:
 
         Raises:
             ValueError: less than 1.
+
+        Args:
+            number (int): At least 1.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.set_cpu_math_library_num_threads(2)
+            >>> config.cpu_math_library_num_threads()
+            2
         """
         need_type("set_cpu_math_library_num_threads", "number", number, int, "pass a count")
         if number < 1:
@@ -157,139 +250,356 @@ class Config:
         self._threads, self._threads_set = number, True
 
     def cpu_math_library_num_threads(self):
-        """The number of threads that was set; 1 before."""
+        """The number of threads that was set; 1 before.
+
+        Returns:
+            int: 1 before it is set.
+
+        Example:
+            >>> argosy.inference.Config().cpu_math_library_num_threads()
+            1
+        """
         return self._threads
 
     def switch_ir_optim(self, x=True):
         """Whether passes may compute in another order and pack weights (they do by default). Without,
-        results are those of the Program bit for bit."""
+        results are those of the Program bit for bit.
+
+        Args:
+            x (bool): Whether they may.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.switch_ir_optim(False)
+            >>> config.ir_optim()
+            False
+        """
         self._optimize = bool(x)
 
     def ir_optim(self):
-        """What switch_ir_optim said."""
+        """What switch_ir_optim said.
+
+        Returns:
+            bool: True unless switched off.
+
+        Example:
+            >>> argosy.inference.Config().ir_optim()
+            True
+        """
         return self._optimize
 
     def set_optimization_level(self, opt_level=2):
-        """0: as switch_ir_optim(False); more: as switch_ir_optim(True)."""
+        """0: as switch_ir_optim(False); more: as switch_ir_optim(True).
+
+        Args:
+            opt_level (int): From 0 on.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.set_optimization_level(0)
+            >>> config.ir_optim()
+            False
+        """
         self._optimize = opt_level > 0
 
     def delete_pass(self, name):
-        """Leaves a pass out. A name that is none here has no effect, as no such pass runs."""
+        """Leaves a pass out. A name that is none here has no effect, as no such pass runs.
+
+        Args:
+            name (str): Of the list in docs/passes.md.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.delete_pass("cse")
+            >>> "cse" in config.pass_builder().all_passes()
+            False
+        """
         if any(row["name"] == name for row in _core.passes_list()):
             self._without.append(name)
         else:
             no_effect("Config.delete_pass", "there is no such pass here", **{name: (True, False)})
 
     def pass_builder(self):
-        """The list of passes."""
+        """The list of passes.
+
+        Returns:
+            object: with all_passes() and delete_pass(name).
+
+        Example:
+            >>> "cse" in argosy.inference.Config().pass_builder().all_passes()
+            True
+        """
         return _PassBuilder(self)
 
     def enable_custom_passes(self, passes=(), custom_pass_only=False):
-        """Not supported: raises NotImplementedError where passes are given."""
+        """Not supported: raises NotImplementedError where passes are given.
+
+        Args:
+            passes (list[str]): Names.
+            custom_pass_only (bool): Whether others are left out.
+
+        Raises:
+            NotImplementedError: passes are given.
+
+        Example:
+            >>> argosy.inference.Config().enable_custom_passes()
+        """
         unsupported(
             "enable_custom_passes", "run passes.rewrite on the Program and save that",
             passes=(list(passes), []), custom_pass_only=(custom_pass_only, False),
         )  # fmt: skip
 
     def set_mkldnn_cache_capacity(self, capacity=0):
-        """For how many different shapes of inputs plans are kept; 0: 32."""
+        """For how many different shapes of inputs plans are kept; 0: 32.
+
+        Args:
+            capacity (int): A count.
+
+        Example:
+            >>> argosy.inference.Config().set_mkldnn_cache_capacity(4)
+        """
         self._plans = capacity or 32
 
     set_onednn_cache_capacity = set_mkldnn_cache_capacity
 
     def enable_memory_optim(self, x=True):
-        """Memory of runs is always planned: False has no effect."""
+        """Memory of runs is always planned: False has no effect.
+
+        Args:
+            x (bool): True.
+
+        Example:
+            >>> argosy.inference.Config().enable_memory_optim()
+        """
         no_effect("enable_memory_optim", _PLANNED, x=(bool(x), True))
 
     def disable_glog_info(self):
-        """Nothing is logged while a model is loaded."""
+        """Nothing is logged while a model is loaded.
+
+        Example:
+            >>> config = argosy.inference.Config()
+            >>> config.disable_glog_info()
+            >>> config.glog_info_disabled()
+            True
+        """
         self._log = False
 
     def glog_info_disabled(self):
-        """Whether disable_glog_info was called."""
+        """Whether disable_glog_info was called.
+
+        Returns:
+            bool: False before.
+
+        Example:
+            >>> argosy.inference.Config().glog_info_disabled()
+            False
+        """
         return not self._log
 
     def enable_profile(self):
-        """Not supported: raises NotImplementedError."""
+        """Not supported: raises NotImplementedError.
+
+        Raises:
+            NotImplementedError: always.
+
+        Example:
+            >>> argosy.inference.Config.enable_profile.__name__
+            'enable_profile'
+        """
         unsupported("enable_profile", "run under paddle.profiler.Profiler", enable=(True, False))
 
     def switch_use_feed_fetch_ops(self, x=True):
-        """Inputs and outputs are always handed over by handles: True has no effect."""
+        """Inputs and outputs are always handed over by handles: True has no effect.
+
+        Args:
+            x (bool): False.
+
+        Example:
+            >>> argosy.inference.Config().switch_use_feed_fetch_ops(False)
+        """
         no_effect("switch_use_feed_fetch_ops", "handles are used", x=(bool(x), False))
 
     def use_feed_fetch_ops_enabled(self):
-        """False."""
+        """False.
+
+        Returns:
+            bool: False.
+
+        Example:
+            >>> argosy.inference.Config().use_feed_fetch_ops_enabled()
+            False
+        """
         return False
 
     def switch_specify_input_names(self, x=True):
-        """Inputs are always found by their names: False has no effect."""
+        """Inputs are always found by their names: False has no effect.
+
+        Args:
+            x (bool): True.
+
+        Example:
+            >>> argosy.inference.Config().switch_specify_input_names()
+        """
         no_effect("switch_specify_input_names", "handles have names", x=(bool(x), True))
 
     def specify_input_name(self):
-        """True."""
+        """True.
+
+        Returns:
+            bool: True.
+
+        Example:
+            >>> argosy.inference.Config().specify_input_name()
+            True
+        """
         return True
 
     def switch_ir_debug(self, x=True, passes=()):
-        """Has no effect: `argosy show --passes` prints what passes change."""
+        """Has no effect: `argosy show --passes` prints what passes change.
+
+        Args:
+            x (bool): False.
+            passes (list[str]): None.
+
+        Example:
+            >>> argosy.inference.Config().switch_ir_debug(False)
+        """
         no_effect(
             "switch_ir_debug", "argosy show --passes prints what passes change",
             x=(bool(x), False), passes=(list(passes), []),
         )  # fmt: skip
 
     def enable_new_executor(self, x=True):
-        """There is one executor: False has no effect."""
+        """There is one executor: False has no effect.
+
+        Args:
+            x (bool): True.
+
+        Example:
+            >>> argosy.inference.Config().enable_new_executor()
+        """
         no_effect("enable_new_executor", "there is one executor", x=(bool(x), True))
 
     def enable_new_ir(self, x=True):
-        """There is one form of Programs: False has no effect."""
+        """There is one form of Programs: False has no effect.
+
+        Args:
+            x (bool): True.
+
+        Example:
+            >>> argosy.inference.Config().enable_new_ir()
+        """
         no_effect("enable_new_ir", "there is one form of Programs", x=(bool(x), True))
 
     def new_ir_enabled(self):
-        """True."""
+        """True.
+
+        Returns:
+            bool: True.
+
+        Example:
+            >>> argosy.inference.Config().new_ir_enabled()
+            True
+        """
         return True
 
     def set_optim_cache_dir(self, path):
-        """Has no effect: what passes make is not kept on disk."""
+        """Has no effect: what passes make is not kept on disk.
+
+        Args:
+            path (str): Empty.
+
+        Example:
+            >>> argosy.inference.Config().set_optim_cache_dir("")
+        """
         no_effect("set_optim_cache_dir", "what passes make is not kept on disk", path=(path, ""))
 
     def enable_save_optim_model(self, save_optimized_model=False):
-        """Not supported where True: packed weights are for one machine."""
+        """Not supported where True: packed weights are for one machine.
+
+        Args:
+            save_optimized_model (bool): False.
+
+        Raises:
+            NotImplementedError: it is True.
+
+        Example:
+            >>> argosy.inference.Config().enable_save_optim_model()
+        """
         unsupported(
             "enable_save_optim_model", "load the model as it is",
             save_optimized_model=(save_optimized_model, False),
         )  # fmt: skip
 
     def use_optimized_model(self, x=True):
-        """Not supported where True."""
+        """Not supported where True.
+
+        Args:
+            x (bool): False.
+
+        Raises:
+            NotImplementedError: it is True.
+
+        Example:
+            >>> argosy.inference.Config().use_optimized_model(False)
+        """
         unsupported("use_optimized_model", "load the model as it is", x=(bool(x), False))
 
     # --- oneDNN ---
 
     def enable_mkldnn(self):
-        """oneDNN is used where it is the fastest, with or without this."""
+        """oneDNN is used where it is the fastest, with or without this.
+
+        Example:
+            >>> argosy.inference.Config().enable_mkldnn()
+        """
 
     enable_onednn = enable_mkldnn
 
     def disable_mkldnn(self):
-        """Has no effect."""
+        """Has no effect.
+
+        Example:
+            >>> argosy.inference.Config.disable_mkldnn.__name__
+            'disable_mkldnn'
+        """
         no_effect("Config.disable_mkldnn", _ONEDNN, disable=(True, False))
 
     disable_onednn = disable_mkldnn
 
     def disable_mkldnn_fc_passes(self):
-        """Leaves out the pass pack_products."""
+        """Leaves out the pass pack_products.
+
+        Example:
+            >>> argosy.inference.Config().disable_mkldnn_fc_passes()
+        """
         self.delete_pass("pack_products")
 
     disable_onednn_fc_passes = disable_mkldnn_fc_passes
 
     def mkldnn_enabled(self):
-        """True."""
+        """True.
+
+        Returns:
+            bool: True.
+
+        Example:
+            >>> argosy.inference.Config().mkldnn_enabled()
+            True
+        """
         return True
 
     onednn_enabled = mkldnn_enabled
 
     def set_mkldnn_op(self, ops):
-        """Has no effect: kernels are chosen by their speed."""
+        """Has no effect: kernels are chosen by their speed.
+
+        Args:
+            ops (set[str]): Empty.
+
+        Example:
+            >>> argosy.inference.Config().set_mkldnn_op(set())
+        """
         no_effect(
             "Config.set_mkldnn_op", "kernels are chosen by their speed", ops=(set(ops), set())
         )
@@ -297,7 +607,15 @@ class Config:
     set_onednn_op = set_mkldnn_op
 
     def enable_mkldnn_bfloat16(self):
-        """Not supported: raises NotImplementedError."""
+        """Not supported: raises NotImplementedError.
+
+        Raises:
+            NotImplementedError: always.
+
+        Example:
+            >>> argosy.inference.Config.enable_mkldnn_bfloat16.__name__
+            'enable_mkldnn_bfloat16'
+        """
         unsupported(
             "enable_mkldnn_bfloat16", "use convert_to_mixed_precision", enable=(True, False)
         )
@@ -305,11 +623,32 @@ class Config:
     enable_onednn_bfloat16 = enable_mkldnn_bfloat16
 
     def set_bfloat16_op(self, ops):
-        """Not supported: raises NotImplementedError where ops are given."""
+        """Not supported: raises NotImplementedError where ops are given.
+
+        Args:
+            ops (set[str]): Empty.
+
+        Raises:
+            NotImplementedError: ops are given.
+
+        Example:
+            >>> argosy.inference.Config().set_bfloat16_op(set())
+        """
         unsupported("set_bfloat16_op", "use convert_to_mixed_precision", ops=(set(ops), set()))
 
     def enable_mkldnn_int8(self, mkldnn_int8_enabled_op_types=()):
-        """Not supported: raises NotImplementedError."""
+        """Not supported: raises NotImplementedError.
+
+        Args:
+            mkldnn_int8_enabled_op_types (set[str]): Names of ops.
+
+        Raises:
+            NotImplementedError: always.
+
+        Example:
+            >>> argosy.inference.Config.enable_mkldnn_int8.__name__
+            'enable_mkldnn_int8'
+        """
         unsupported(
             "enable_mkldnn_int8", "run the model in float32",
             mkldnn_int8_enabled_op_types=(set(mkldnn_int8_enabled_op_types) or "all", None),
@@ -318,73 +657,192 @@ class Config:
     enable_onednn_int8 = enable_mkldnn_int8
 
     def mkldnn_int8_enabled(self):
-        """False."""
+        """False.
+
+        Returns:
+            bool: False.
+
+        Example:
+            >>> argosy.inference.Config().mkldnn_int8_enabled()
+            False
+        """
         return False
 
     onednn_int8_enabled = mkldnn_int8_enabled
 
     def enable_low_precision_io(self, x=True):
-        """Not supported where True."""
+        """Not supported where True.
+
+        Args:
+            x (bool): False.
+
+        Raises:
+            NotImplementedError: it is True.
+
+        Example:
+            >>> argosy.inference.Config().enable_low_precision_io(False)
+        """
         unsupported("enable_low_precision_io", "feed float32", x=(bool(x), False))
 
     # --- devices and engines that are not here ---
 
     def disable_gpu(self):
-        """The CPU computes, with or without this."""
+        """The CPU computes, with or without this.
+
+        Example:
+            >>> argosy.inference.Config().disable_gpu()
+        """
 
     def use_gpu(self):
-        """False."""
+        """False.
+
+        Returns:
+            bool: False.
+
+        Example:
+            >>> argosy.inference.Config().use_gpu()
+            False
+        """
         return False
 
     def gpu_device_id(self):
-        """0."""
+        """0.
+
+        Returns:
+            int: 0.
+
+        Example:
+            >>> argosy.inference.Config().gpu_device_id()
+            0
+        """
         return 0
 
     def memory_pool_init_size_mb(self):
-        """Of a GPU's pool: 100, of which nothing is taken."""
+        """Of a GPU's pool: 100, of which nothing is taken.
+
+        Returns:
+            int: 100.
+
+        Example:
+            >>> argosy.inference.Config().memory_pool_init_size_mb()
+            100
+        """
         return 100
 
     def fraction_of_gpu_memory_for_pool(self):
-        """0.0."""
+        """0.0.
+
+        Returns:
+            float: 0.0.
+
+        Example:
+            >>> argosy.inference.Config().fraction_of_gpu_memory_for_pool()
+            0.0
+        """
         return 0.0
 
     def use_xpu(self):
-        """False."""
+        """False.
+
+        Returns:
+            bool: False.
+
+        Example:
+            >>> argosy.inference.Config().use_xpu()
+            False
+        """
         return False
 
     def xpu_device_id(self):
-        """0."""
+        """0.
+
+        Returns:
+            int: 0.
+
+        Example:
+            >>> argosy.inference.Config().xpu_device_id()
+            0
+        """
         return 0
 
     def xpu_config(self):
-        """The settings of an XPU, of which none is used."""
+        """The settings of an XPU, of which none is used.
+
+        Returns:
+            XpuConfig: a new one.
+
+        Example:
+            >>> argosy.inference.Config().xpu_config().device_id
+            0
+        """
         from .xpu_config import XpuConfig
 
         return XpuConfig()
 
     def tensorrt_optimization_level(self):
-        """3, TensorRT's default; there is no TensorRT here."""
+        """3, TensorRT's default; there is no TensorRT here.
+
+        Returns:
+            int: 3.
+
+        Example:
+            >>> argosy.inference.Config().tensorrt_optimization_level()
+            3
+        """
         return 3
 
     def tensorrt_precision_mode(self):
-        """Float32."""
+        """Float32.
+
+        Returns:
+            PrecisionType: Float32.
+
+        Example:
+            >>> argosy.inference.Config().tensorrt_precision_mode().name
+            'Float32'
+        """
         return PrecisionType.Float32
 
     def shape_range_info_path(self):
-        """An empty text: nothing is collected."""
+        """An empty text: nothing is collected.
+
+        Returns:
+            str: empty.
+
+        Example:
+            >>> argosy.inference.Config().shape_range_info_path()
+            ''
+        """
         return ""
 
     def disable_onnxruntime(self):
-        """ONNX Runtime is not used, with or without this."""
+        """ONNX Runtime is not used, with or without this.
+
+        Example:
+            >>> argosy.inference.Config().disable_onnxruntime()
+        """
 
     def enable_ort_optimization(self):
-        """Has no effect: ONNX Runtime is not used."""
+        """Has no effect: ONNX Runtime is not used.
+
+        Example:
+            >>> argosy.inference.Config.enable_ort_optimization.__name__
+            'enable_ort_optimization'
+        """
         no_effect("enable_ort_optimization", "ONNX Runtime is not used", enable=(True, False))
 
     # --- looking at it ---
 
     def to_native_config(self):
-        """Not supported: raises NotImplementedError."""
+        """Not supported: raises NotImplementedError.
+
+        Raises:
+            NotImplementedError: always.
+
+        Example:
+            >>> argosy.inference.Config.to_native_config.__name__
+            'to_native_config'
+        """
         unsupported("to_native_config", "use this Config", convert=(True, False))
 
     def summary(self):
@@ -392,6 +850,10 @@ class Config:
 
         Returns:
             str: Its lines.
+
+        Example:
+            >>> "cpu_math_thread" in argosy.inference.Config().summary()
+            True
         """
         rows = [
             ("model_file", self._path or ("(memory)" if self._program_bytes else "")),
@@ -427,7 +889,18 @@ def _refusing(name, what):
 
     method.__name__ = name
     method.__qualname__ = f"Config.{name}"
-    method.__doc__ = f"Not supported, as this build has no {what}: raises NotImplementedError."
+    method.__doc__ = f"""Not supported: this build has no {what}.
+
+        Args:
+            args, kwargs: As Paddle's method takes them.
+
+        Raises:
+            NotImplementedError: always.
+
+        Example:
+            >>> argosy.inference.Config.{name}.__name__
+            '{name}'
+        """
     return method
 
 
@@ -437,7 +910,15 @@ def _false(name, what):
 
     method.__name__ = name
     method.__qualname__ = f"Config.{name}"
-    method.__doc__ = f"False: this build has no {what}."
+    method.__doc__ = f"""False: this build has no {what}.
+
+        Returns:
+            bool: False.
+
+        Example:
+            >>> argosy.inference.Config().{name}()
+            False
+        """
     return method
 
 

@@ -144,5 +144,5 @@ def _get_phi_kernel_name(op):
             f"[_get_phi_kernel_name] op: expected a str, got {type(op).__name__}. Do this: pass the"
             " name of an op."
         )
-    base = op.removesuffix("2") if op.endswith("2") else op
-    return base if base in _core.ops_names() else op
+    base = op.removesuffix("2")
+    return base if any(row["name"] == base for row in _core.registry()) else op

@@ -8,18 +8,18 @@ import numpy as np
 from argosy import _core, device
 from argosy._support import need_type, unsupported
 from argosy.framework import io as framework_io
+from argosy.static.io import is_pickle
 
 from .config import Config
 from .kinds import data_type_of
 
 _LENGTHS = "@LENGTHS"
-_PICKLE = b"\x80"
 
 
 def _is_pickle(path):
     try:
         with open(path, "rb") as f:
-            return f.read(1) == _PICKLE
+            return is_pickle(f.read(9))
     except OSError:
         return False
 
@@ -90,7 +90,7 @@ def _load(config):
     options = config._options()
     if config._program_bytes:
         options["program_bytes"] = config._program_bytes
-        if config._weight_bytes[:1] != _PICKLE:
+        if not is_pickle(config._weight_bytes[:9]):
             return _core.infer_load({**options, "weight_bytes": config._weight_bytes})
         with tempfile.NamedTemporaryFile() as old:
             old.write(config._weight_bytes)
@@ -120,6 +120,23 @@ class Tensor:
 
     Raises:
         TypeError: it is made by a program.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     spec = [argosy.static.InputSpec([None, 2], "float32", "x")]
+        ...     argosy.jit.save(argosy.nn.ReLU(), folder + "/net", input_spec=spec)
+        ...     predictor = argosy.inference.create_predictor(argosy.inference.Config(folder + "/net"))
+        >>> x = predictor.get_input_handle("x")
+        >>> x.name(), x.shape(), x.type().name, x.lod()
+        ('x', [-1, 2], 'FLOAT32', [])
+        >>> x.reshape([1, 2])
+        >>> x.copy_from_cpu(np.float32([[-1, 1]]))
+        >>> x.share_external_data(np.float32([[-2, 2]]))
+        >>> x.copy_to_cpu().tolist()
+        [[-2.0, 2.0]]
+        >>> x.set_lod.__name__, x.share_external_data_by_ptr_name.__name__
+        ('set_lod', 'share_external_data_by_ptr_name')
     """
 
     def __init__(self, *args, **kwargs):
@@ -140,7 +157,11 @@ class Tensor:
         return handle
 
     def name(self):
-        """The name of the input or output."""
+        """The name of the input or output.
+
+        Returns:
+            str: As the model has it.
+        """
         return self._name
 
     def _need_input(self, what):
@@ -292,8 +313,24 @@ class Predictor:
         handle: What create_predictor loaded.
 
     Example:
-        >>> argosy.inference.Predictor.run.__name__
-        'run'
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     spec = [argosy.static.InputSpec([None, 2], "float32", "x")]
+        ...     argosy.jit.save(argosy.nn.ReLU(), folder + "/net", input_spec=spec)
+        ...     predictor = argosy.inference.create_predictor(argosy.inference.Config(folder + "/net"))
+        >>> predictor.get_input_names(), predictor.get_output_names()
+        (['x'], ['output_0'])
+        >>> predictor.get_input_handle("x").copy_from_cpu(np.float32([[-1, 1]]))
+        >>> other = predictor.clone()
+        >>> predictor.run()
+        True
+        >>> predictor.get_output_handle("output_0").copy_to_cpu().tolist()
+        [[0.0, 1.0]]
+        >>> predictor.clear_intermediate_tensor()
+        >>> predictor.try_shrink_memory() >= 0
+        True
+        >>> [hook.__name__ for hook in (predictor.register_input_hook, predictor.register_output_hook)]
+        ['register_input_hook', 'register_output_hook']
     """
 
     def __init__(self, handle):
@@ -314,11 +351,19 @@ class Predictor:
         }
 
     def get_input_names(self):
-        """Names of the inputs, in order."""
+        """Names of the inputs, in order.
+
+        Returns:
+            list[str]: Each once.
+        """
         return list(self._input_names)
 
     def get_output_names(self):
-        """Names of the outputs, in order."""
+        """Names of the outputs, in order.
+
+        Returns:
+            list[str]: Each once.
+        """
         return list(self._outputs)
 
     def _port(self, what, ports, name):
@@ -410,11 +455,25 @@ class Predictor:
         return device.memory_reserved("cpu")
 
     def register_input_hook(self, hook):
-        """Not supported: raises NotImplementedError. Operations are fused, so there is no call for each."""
+        """Not supported: operations are fused, so there is no call for each.
+
+        Args:
+            hook (callable): It would be called for each operation.
+
+        Raises:
+            NotImplementedError: always.
+        """
         unsupported("register_input_hook", "look at outputs", hook=(hook, None))
 
     def register_output_hook(self, hook):
-        """Not supported: raises NotImplementedError. Operations are fused, so there is no call for each."""
+        """Not supported: operations are fused, so there is no call for each.
+
+        Args:
+            hook (callable): It would be called for each operation.
+
+        Raises:
+            NotImplementedError: always.
+        """
         unsupported("register_output_hook", "look at outputs", hook=(hook, None))
 
 

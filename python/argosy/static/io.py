@@ -641,8 +641,14 @@ def load_inference_model(path_prefix, executor, **kwargs):
 def values_in_file(path):
     """{name: value} of NAME.pdiparams; those of older versions were pickled."""
     with open(path, "rb") as f:
-        pickled = f.read(1) == b"\x80"
+        pickled = is_pickle(f.read(9))
     return framework_io.load(path) if pickled else _core.weights_load(path)[0]
+
+
+def is_pickle(head):
+    """Of a file's first 9 bytes: are its values pickled? (Others begin with the length of a header in
+    8 bytes, and the header with a brace.)"""
+    return head[:1] == b"\x80" and head[8:9] != b"{"
 
 
 def _load_captured(path_prefix):

@@ -1,60 +1,44 @@
 #include "argosy/infer/importer.h"
 #include "argosy/infer/onnx.h"
-#include "argosy/program/scope.h"
 
-// ONNX files as a format of models.
+// ONNX files as models for predictors: those whose Program follows from what they declare.
 namespace argosy::infer {
 namespace {
 
-// Constants of more elements than this are weights.
-constexpr int64_t kFew = 16;
-
-// By name; of a model in memory by the key of its first field, the version of the format.
 bool recognizes(const std::string& path, std::string_view head) {
-  return path.ends_with(".onnx") || (path.empty() && head.starts_with('\b'));
+  constexpr std::string_view kExtension = ".onnx";
+  // A message of Protobuf whose first field is ir_version.
+  const bool message = head.size() > 1 && head[0] == 8 && head[1] > 0 && head[1] < 32;
+  if (path.empty()) return message;
+  return message && path.size() > kExtension.size() &&
+         std::string_view(path).substr(path.size() - kExtension.size()) == kExtension;
 }
 
-// Weights become state of `scope`, under their names in the file.
-void move_weights(program::Program& p, program::Scope& scope) {
-  std::vector<program::Constant> kept;
-  for (program::Constant& c : p.constants) {
-    if (!kFloating.has(c.tensor.dtype()) || c.tensor.numel() <= kFew) {
-      kept.push_back(c);
-      continue;
-    }
-    auto state = make_ref<program::State>();
-    const auto& known = c.tensor.impl()->name;
-    state->name =
-        known && !scope.find(*known) ? *known : "folded_" + std::to_string(p.states.size());
-    state->shape = c.tensor.shape();
-    state->dtype = c.tensor.dtype();
-    c.value->name = state->name;
-    scope.var(state->name).tensor = c.tensor;
-    p.states.push_back({state, c.value, {}});
-  }
-  p.constants = std::move(kept);
-  p.changed();
-}
-
-program::Model load(const ImportOptions& options) {
-  ARGOSY_CHECK(options.weights.empty() && options.weight_bytes.empty(), invalid_argument)
-      << "[onnx] '" << options.path
-      << "' names its weights itself. Do this: pass the .onnx file alone.";
+program::Model load_onnx(const ImportOptions& options) {
   const auto model = options.program_bytes.empty() ? open_onnx(options.path)
                                                    : parse_onnx(options.program_bytes, "");
-  const OnnxProgram made = model->build({});
-  std::string names;
-  for (const OnnxNeed& need : made.needs) names += (names.empty() ? "" : ", ") + need.input;
-  ARGOSY_CHECK(made.program, not_implemented)
-      << "[onnx] a Program of '" << options.path << "' has to know more of its inputs " << names
-      << ". Do this: export it with these as constants, or with declared shapes.";
-  auto scope = std::make_shared<program::Scope>(nullptr);
-  move_weights(*made.program, *scope);
-  made.program->verify();
-  return {made.program, scope};
+  std::vector<OnnxGiven> given;
+  for (const OnnxPort& port : model->inputs()) {
+    ARGOSY_CHECK(port.kind == OnnxPort::Kind::tensor, not_implemented)
+        << "[infer] input '" << port.name
+        << "' of the ONNX model is a sequence or optional. Do this: use argosy.onnx.load.";
+    if (port.ranked)
+      given.push_back({port.name, {Tensor::describe(port.shape, port.dtype)}, false});
+  }
+  OnnxProgram made = model->build(given);
+  if (!made.program) {
+    Message m;
+    for (const OnnxNeed& need : made.needs)
+      m << (need.input == made.needs[0].input ? "" : ", ") << (need.value ? "the value" : "the shape")
+        << " of '" << need.input << "'";
+    ARGOSY_THROW(not_implemented)
+        << "[infer] the Program of the ONNX model depends on " << m.str()
+        << ", which its file does not fix. Do this: use argosy.onnx.load, which makes one for each.";
+  }
+  return {std::move(made.program), std::make_shared<program::Scope>()};
 }
 
-[[maybe_unused]] const bool registered = register_importer({"onnx", recognizes, load});
+[[maybe_unused]] const bool registered = register_importer({"onnx", recognizes, load_onnx});
 
 }  // namespace
 }  // namespace argosy::infer

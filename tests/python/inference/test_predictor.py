@@ -104,6 +104,21 @@ def test_pickled_weights_of_older_versions_still_load(saved_static):
         np.testing.assert_allclose(answer(create_predictor(config), x), wanted, 1e-4, 1e-5)
 
 
+def test_weights_whose_header_has_the_length_of_a_pickle_s_first_byte(tmp_path):
+    """A header of 0x80 bytes, more or less 256, begins as a pickle does."""
+    from argosy import _core
+    from argosy.static.io import values_in_file
+
+    seen = set()
+    for length in range(0, 300, 8):
+        path = str(tmp_path / f"{length}.pdiparams")
+        _core.weights_save(path, {"w" * (length + 1): paddle.ones([1])}, None)
+        with open(path, "rb") as f:
+            seen.add(f.read(1))
+        assert list(values_in_file(path)) == ["w" * (length + 1)]
+    assert b"\x80" in seen
+
+
 def test_without_passes_results_are_equal_bit_for_bit(linear):
     prefix, net = linear
     config = Config(prefix)

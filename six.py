@@ -1,0 +1,1 @@
+/tmp/ib/site/six.py
