@@ -79,7 +79,7 @@ wheel: build  ## dist/argosy-*.whl, tried in an empty environment
 	@tools/test_wheel.sh
 
 clean:  ## everything built; .venv stays
-	@rm -rf build dist python/argosy/lib python/argosy/_generated python/argosy/_core.*.so python/argosy/_ps.*.so python/argosy/_core.pyi docs/ops docs/api
+	@rm -rf build dist python/argosy/lib python/argosy/_generated python/argosy/_core.*.so python/argosy/_ps.*.so python/argosy/_net.*.so python/argosy/_core.pyi docs/ops docs/api
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14

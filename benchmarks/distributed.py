@@ -1,6 +1,10 @@
 """Time all_reduce and data parallel steps of several processes beside torch's gloo, in alternation.
 
-    python benchmarks/distributed.py [--ranks 2] [--rounds 7] [--seconds 0.5] [--only NAME ..]
+    python benchmarks/distributed.py [--ranks 2] [--rounds 7] [--seconds 0.5] [--only NAME ..] [--tcp]
+    python benchmarks/distributed.py --hosts 4 [--ranks-per-host 1] [--rate 1gbit]
+
+--tcp: between ranks of this host by TCP, as torch's gloo is. --hosts (root): all_reduce of 64 MB between
+network namespaces whose links have that rate both ways, beside the time that the bytes alone take.
 
 torch runs in the interpreter that ARGOSY_BENCH_TORCH names; without it only our times are printed.
 Each rank has one thread. Results are checked against NumPy before they are timed. A round times one
@@ -183,21 +187,27 @@ def be_rank(name):
 class Ranks:
     """The processes of one framework."""
 
-    def __init__(self, name, python, size):
+    def __init__(self, name, python, size, tcp=False, hosts=None):
         self.name = name
+        each = size // hosts.count if hosts else size
+        master = hosts.address(0) if hosts else "127.0.0.1"
         environ = dict(
             os.environ,
             PADDLE_TRAINERS_NUM=str(size),
-            PADDLE_MASTER=f"benchmark {secrets.token_hex(4)}",
-            MASTER_ADDR="127.0.0.1",
+            PADDLE_MASTER=f"{master}:{10000 + secrets.randbelow(10000)}",
+            PADDLE_NNODES=str(hosts.count if hosts else 1),
+            ARGOSY_COMM_ENGINE="tcp" if tcp else "",
+            MASTER_ADDR=master,
             MASTER_PORT=str(20000 + secrets.randbelow(10000)),
             OMP_NUM_THREADS="1",
             PYTHONWARNINGS="ignore",
         )
         command = [python, str(pathlib.Path(__file__).resolve()), "--rank-of", name]
+        if hosts:
+            environ["GLOO_SOCKET_IFNAME"] = "eth0"
         self.processes = [
             subprocess.Popen(
-                command,
+                hosts.command(rank // each, command) if hosts else command,
                 env=dict(environ, PADDLE_TRAINER_ID=str(rank)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -268,18 +278,65 @@ def report(name, times):
     print(f"{name:26} {text}", flush=True)
 
 
+def bound_of_links(size, count, each, rate):
+    """Seconds that an all_reduce of `size` bytes takes where only the links between hosts take any:
+    each host has to send, and to receive, what the others lack of its sum."""
+    units = {"gbit": 1e9, "mbit": 1e6}
+    bits = float(rate[:-4]) * units[rate[-4:]]
+    return 2 * size * (count - 1) / count * 8 / bits
+
+
+def time_links(options):
+    """all_reduce of 64 MB between hosts."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+    from tests.hosts import Hosts, missing
+
+    if missing():
+        print(f"left out: {missing()}")
+        return
+    count, each = options.hosts, options.ranks_per_host
+    name = "all_reduce 64 MB"
+    bound = bound_of_links(SIZES[name], count, each, options.rate)
+    with Hosts(count, options.rate) as hosts:
+        frameworks = {"argosy": Ranks("argosy", sys.executable, count * each, hosts=hosts)}
+        torch = os.environ.get("ARGOSY_BENCH_TORCH")
+        if torch:
+            frameworks["torch"] = Ranks("torch", torch, count * each, hosts=hosts)
+        try:
+            for one in frameworks.values():
+                one.ask(load=name)
+            for _ in range(options.rounds):
+                for called, one in frameworks.items():
+                    seconds = one.seconds(1)
+                    share = 100 * bound / seconds
+                    print(f"{count} hosts x {each}, {options.rate}: {called} {seconds:.3f} s,"
+                          f" {share:.0f} % of the links' bandwidth", flush=True)  # fmt: skip
+        finally:
+            for one in frameworks.values():
+                one.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--only", nargs="+", choices=[*SIZES, *STEPS], help="rows of the table")
+    parser.add_argument("--tcp", action="store_true", help="by TCP rather than shared memory")
+    parser.add_argument("--hosts", type=int, help="network namespaces instead of this host")
+    parser.add_argument("--ranks-per-host", type=int, default=1)
+    parser.add_argument("--rate", default="1gbit", help="of each link: 1gbit, 500mbit")
     parser.add_argument("--rank-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rank_of:
         be_rank(options.rank_of)
         return
-    frameworks = {"argosy": Ranks("argosy", sys.executable, options.ranks)}
+    if options.hosts:
+        time_links(options)
+        return
+    if options.tcp:
+        GOALS.update(dict.fromkeys(SIZES, 1.0))
+    frameworks = {"argosy": Ranks("argosy", sys.executable, options.ranks, tcp=options.tcp)}
     torch = os.environ.get("ARGOSY_BENCH_TORCH")
     if torch:
         frameworks["torch"] = Ranks("torch", torch, options.ranks)

@@ -4,6 +4,8 @@ file(GLOB_RECURSE simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argos
 list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
 # Of the parameter server, libargosy.so has what Programs need to speak of tables: see ps.cmake.
 list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
+# Connections between hosts are a library of their own: see net.cmake.
+list(FILTER sources EXCLUDE REGEX "/comm/net/")
 # What reads and writes models of Paddle is a library of its own: see paddle.cmake.
 list(FILTER sources EXCLUDE REGEX "/infer/paddle/")
 # What reads and writes ONNX files is a library of its own: see onnx.cmake.

@@ -22,7 +22,7 @@ PAGE = REPOSITORY / "docs" / "architecture.md"
 
 # Modules of a line are one floor; a name stands for what is beneath it too, unless that has its own.
 FLOORS = (
-    "_interpreter _core _ps",
+    "_interpreter _core _ps _net",
     "version",
     "_waits _job _processes",
     "_support _dtypes _op_names",
@@ -77,7 +77,7 @@ UP = {
 }
 MAX_UP = 5
 # Made by a build, and not there before.
-BUILT = ("_core", "_ps", "_generated")
+BUILT = ("_core", "_ps", "_net", "_generated")
 # Modules that may import the root, and why.
 GATHERERS = {
     "cli.doctor": "tries the package as a program sees it",

@@ -25,6 +25,8 @@ ROOMS = (
     "data",
     "trainer",
     "comm",
+    "comm/ops",
+    "comm/net",
     "parallel",
     "ps",
     "ps/ops",
@@ -49,7 +51,7 @@ C_HEADERS = ("src/argosy/infer/c/argosy.h",)  # #pragma once is no part of C
 MAX_LINES = 800
 MAX_BYTES = 1_000_000
 THIRD_PARTY = re.compile(
-    r"^(flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/|grpc|google/|rocksdb/|.*\.pb\.h)"
+    r"^(flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/|grpc|google/|rocksdb/|openssl/|.*\.pb\.h)"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 

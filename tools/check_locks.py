@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LIBRARY = "CMakeFiles/argosy_ps.dir/"
+LIBRARIES = ("CMakeFiles/argosy_ps.dir/", "CMakeFiles/argosy_net.dir/")
 # Taken over from the build; other flags are GCC's or make no difference. _Float16 exists for
 # Clang 14 only with AVX-512.
 TAKEN = ("-D", "-I", "-std=", "-march=")
@@ -42,9 +42,11 @@ def main():
     build = ROOT / sys.argv[1]
     jobs = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     entries = json.loads((build / "compile_commands.json").read_text())
-    entries = [entry for entry in entries if LIBRARY in entry["command"]]
+    entries = [
+        entry for entry in entries if any(library in entry["command"] for library in LIBRARIES)
+    ]
     if not entries:
-        print(f"check_locks: no source of {LIBRARY} in {build}", file=sys.stderr)
+        print(f"check_locks: no source of {LIBRARIES} in {build}", file=sys.stderr)
         return True
     with ThreadPoolExecutor(jobs) as pool:
         found = [text for text in pool.map(problems, entries) if text]

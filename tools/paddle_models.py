@@ -102,7 +102,7 @@ def layers(module):
                 places,
                 paddle.argmax(k, -1),
                 paddle.cumsum(k, 1),
-                k.squeeze().max(),
+                k.unsqueeze(0).squeeze(0).max(),
                 F.pad(x, [1, 2, 0, 1]),
             )
 

@@ -16,8 +16,37 @@ def number_of(name, default):
         ) from None
 
 
+# Where the number of a process, and that of all, stand: what the launcher sets, then what mpirun and
+# srun do. Slurm sets more in batch scripts, which are no step of several tasks.
+_RANKS = (
+    ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+)
+
+
+def _of_job(which, default):
+    # Programs that are started as one set a number alone.
+    if any(os.environ.get(name) for name in _RANKS[0]):
+        return number_of(_RANKS[0][which], default)
+    for names in _RANKS[1:]:
+        if all(os.environ.get(name) for name in names):
+            return number_of(names[which], default)
+    return default
+
+
+def hosts_of_job():
+    """On how many hosts the processes are, as far as the environment says: more than one, or 1."""
+    nodes = max(number_of("PADDLE_NNODES", 1), number_of("SLURM_STEP_NUM_NODES", 1))
+    of_mpi = number_of("OMPI_COMM_WORLD_SIZE", 1)
+    if of_mpi > number_of("OMPI_COMM_WORLD_LOCAL_SIZE", of_mpi):
+        nodes = max(nodes, 2)
+    return nodes
+
+
 def get_rank(group=None):
-    """The number of this process, which the launcher sets as PADDLE_TRAINER_ID.
+    """The number of this process, which the launcher sets as PADDLE_TRAINER_ID (mpirun and srun have
+    names of their own).
 
     Args:
         group (Group, optional): Among whose members it is counted.
@@ -29,12 +58,13 @@ def get_rank(group=None):
         >>> argosy.distributed.get_rank()
         0
     """
-    rank = number_of("PADDLE_TRAINER_ID", 0)
+    rank = _of_job(0, 0)
     return rank if group is None else group.get_group_rank(rank)
 
 
 def get_world_size(group=None):
-    """How many processes there are, which the launcher sets as PADDLE_TRAINERS_NUM.
+    """How many processes there are, which the launcher sets as PADDLE_TRAINERS_NUM (mpirun and srun have
+    names of their own).
 
     Args:
         group (Group, optional): Whose members are counted.
@@ -46,4 +76,4 @@ def get_world_size(group=None):
         >>> argosy.distributed.get_world_size()
         1
     """
-    return number_of("PADDLE_TRAINERS_NUM", 1) if group is None else group.world_size
+    return _of_job(1, 1) if group is None else group.world_size

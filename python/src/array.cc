@@ -17,8 +17,8 @@ const char* buffer_format(DType t) {
   // NumPy's int64 is C's long where that has 64 bits.
   constexpr bool kLong = sizeof(long) == 8;
   static const char* formats[kDTypeCount] = {
-      "?", "B", "b", "H", "h", "I", "i",  kLong ? "L" : "Q", kLong ? "l" : "q",
-      "B", "B", "e", "H", "f", "d", "Zf", "Zd"};
+      "?", "B", "b", "H", "h", "I",  "i", kLong ? "L" : "Q", kLong ? "l" : "q", "B",
+      "B", "e", "H", "f", "d", "Zf", "Zd"};
   return formats[static_cast<int>(t)];
 }
 
@@ -344,7 +344,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_int([&] {
     Tensor t = tensor_of(self);
     need_data(t, "buffer protocol");
-    // What numpy.asarray gives may be written without the tensor's knowledge, so it gets a copy. [= Paddle]
+    // What numpy.asarray gives may be written without the tensor's knowledge, so it gets a copy. [=
+    // Paddle]
     Py exporter(Py_NewRef(self));
     if (!SharedExport::active && !(flags & PyBUF_WRITABLE)) {
       t = clone(t);

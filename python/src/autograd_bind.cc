@@ -209,8 +209,7 @@ std::function<void()> calling(PyObject* callable) {
 // Runs callable() each time a gradient was added to leaf tensor.
 PyObject* f_after_accumulate(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
-    autograd::slot(checked_tensor("after_accumulate", args[0]))
-        .after.push_back(calling(args[1]));
+    autograd::slot(checked_tensor("after_accumulate", args[0])).after.push_back(calling(args[1]));
     Py_RETURN_NONE;
   });
 }
@@ -232,8 +231,8 @@ PyObject* f_remove_exchange(PyObject*, PyObject* const* args, Py_ssize_t) {
 PyObject* f_leaves_are_exchanged(PyObject*, PyObject*) {
   return PyBool_FromLong(autograd::leaves_are_exchanged());
 }
-// exchange_under_way(leaves, wait): who reads or replaces one of their gradients calls wait() before;
-// None: the exchange has ended.
+// exchange_under_way(leaves, wait): who reads or replaces one of their gradients calls wait()
+// before; None: the exchange has ended.
 PyObject* f_exchange_under_way(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
     const std::function<void()> wait = args[1] == Py_None ? nullptr : calling(args[1]);

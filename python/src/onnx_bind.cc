@@ -131,11 +131,11 @@ PyObject* f_build(Args a) {
   }
   Py outputs(check(PyList_New(0))), needs(check(PyList_New(0)));
   for (const infer::OnnxOutput& o : made.outputs)
-    append(outputs.get(), Py_BuildValue("(sOOni)", o.name.c_str(), o.sequence ? Py_True : Py_False,
+    append(outputs.get(), Py_BuildValue("(NOOni)", text(o.name), o.sequence ? Py_True : Py_False,
                                         o.missing ? Py_True : Py_False,
                                         static_cast<Py_ssize_t>(o.count), o.element));
   for (const infer::OnnxNeed& need : made.needs)
-    append(needs.get(), Py_BuildValue("(sO)", need.input.c_str(), need.value ? Py_True : Py_False));
+    append(needs.get(), Py_BuildValue("(NO)", text(need.input), need.value ? Py_True : Py_False));
   PyObject* program = made.program ? wrap_program(made.program) : Py_NewRef(Py_None);
   return check(Py_BuildValue("(NNN)", program, outputs.release(), needs.release()));
 }

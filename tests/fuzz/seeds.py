@@ -123,6 +123,15 @@ def service_inputs():
     yield "answer", bytes([202, 0, 14, 0]) + field(1, field(1, 7)) + field(3, bytes(8))
 
 
+def paddle_inputs():
+    """Models of both formats: the length of the Program, the Program, its parameters."""
+    models = pathlib.Path(__file__).parents[1] / "python/static/paddle_models"
+    for weights in sorted(models.glob("*.pdiparams")):
+        program = weights.with_suffix(".pdmodel" if weights.stem.endswith("2") else ".json")
+        data = program.read_bytes()
+        yield weights.stem, struct.pack("<I", len(data)) + data + weights.read_bytes()
+
+
 def without_path(data):
     """Source lines name this file; where it lies is nobody's business. Lengths stay."""
     path = __file__.encode()
@@ -131,7 +140,7 @@ def without_path(data):
 
 def main(folder):
     folder = pathlib.Path(folder)
-    for kind in ("program_bytes", "program_text", "weights", "infer", "service"):
+    for kind in ("program_bytes", "program_text", "weights", "infer", "service", "paddle"):
         (folder / kind).mkdir(parents=True, exist_ok=True)
     for build in (plain, elements, constants, control, state, norm):
         with Recorder() as r:
@@ -161,6 +170,8 @@ def main(folder):
         (folder / "infer" / f"random{i}").write_bytes(rng.bytes(60))
     for name, data in service_inputs():
         (folder / "service" / name).write_bytes(data)
+    for name, data in paddle_inputs():
+        (folder / "paddle" / name).write_bytes(data)
 
 
 main(sys.argv[1])

@@ -212,3 +212,13 @@ def test_gradient_of_mixed_dtypes_keeps_the_weights_dtype():
     y = _core.ops.layer_norm(x, w, None, 1, 1e-5)
     dx, dw = argosy.grad([y], [x, w])
     assert str(dx.dtype).endswith("float16") and str(dw.dtype).endswith("float32")
+
+
+@pytest.mark.parametrize(
+    "groups,statistics,text",
+    [(2**31 - 1, 4, "num_groups must divide"), (2, 3, "statistics: expected 2 x 2"), (-1, 4, "num_groups must divide")],
+)  # fmt: skip
+def test_gradient_of_group_norm_checks_its_groups(groups, statistics, text):
+    x, stat = tensor(np.ones((2, 4, 3), "float32")), tensor(np.ones(statistics, "float32"))
+    with pytest.raises(ValueError, match=text):
+        _core.ops.group_norm_grad(x, None, stat, stat, x, groups, 1e-5, False, False)

@@ -4,7 +4,18 @@ _KEYS = (
     "0", "-1", "0:2", "::2", "1:, 0", "..., 1", ":, 1:3", "None, 0", "[0, 2]", "[2, 0], [1, 1]", "1, [0, 3]",
     "x > 0.3", "paddle.to_tensor([1, 2])", "paddle.to_tensor(1)", "x[:, 0] > 0", "::-1", "[True, False, True]",
 )  # fmt: skip
-_UPDATES = ("+= 2.0", "-= 0.5", "*= 3.0", "/= 2.0", "**= 2", "= 1.5", "= 0", "+= w", "*= w", "= w * 2")
+_UPDATES = (
+    "+= 2.0",
+    "-= 0.5",
+    "*= 3.0",
+    "/= 2.0",
+    "**= 2",
+    "= 1.5",
+    "= 0",
+    "+= w",
+    "*= w",
+    "= w * 2",
+)
 _BEGIN = "x = T(3, 4, seed=1);; u = T(3, 4, grad=True);; w = paddle.to_tensor(0.7, stop_gradient=False);; z = u * 1.0"
 _END = "z.sum().backward();; [z, u.grad, w.grad]"
 _SQUARE = "(z * z).sum().backward();; [z, u.grad, w.grad]"
@@ -48,12 +59,34 @@ def _whole():
         yield f"{begin};; v = z[1:];; v{call[1:]};; z.sum().backward();; [z, v, u.grad]"
         yield f"u = T(3, 4, low=0.2, high=0.9, grad=True);; w = paddle.to_tensor(0.7);; u{call[1:]}"
         yield f"u = T(3, 4, low=0.2, high=0.9);; w = paddle.to_tensor(0.7);; u{call[1:]};; u"
-    for name in ("relu_", "elu_", "leaky_relu_", "softmax_", "hardtanh_", "thresholded_relu_", "tanh_"):
+    for name in (
+        "relu_",
+        "elu_",
+        "leaky_relu_",
+        "softmax_",
+        "hardtanh_",
+        "thresholded_relu_",
+        "tanh_",
+    ):
         yield f"u = T(3, 4, grad=True);; z = u * 1.0;; r = F.{name}(z);; z.sum().backward();; [r is z, z, u.grad]"
         yield f"u = T(3, 4, grad=True);; z = u * 1.0;; r = F.{name}(z[1:]);; (r * r).sum().backward();; [z, u.grad]"
 
 
-_VIEWS = ("z[1:]", "z.reshape([4, 3])", "z.t()", "z.flatten()", "z.unsqueeze(0)", "z.detach()", "z.view([2, 6])", "z.slice([0], [1], [3])", "z.chunk(2, 1)[0]", "z.diagonal()", "z.expand([2, 3, 4])", "z.squeeze()", "z.clone()")
+_VIEWS = (
+    "z[1:]",
+    "z.reshape([4, 3])",
+    "z.t()",
+    "z.flatten()",
+    "z.unsqueeze(0)",
+    "z.detach()",
+    "z.view([2, 6])",
+    "z.slice([0], [1], [3])",
+    "z.chunk(2, 1)[0]",
+    "z.diagonal()",
+    "z.expand([2, 3, 4])",
+    "z.squeeze()",
+    "z.clone()",
+)
 
 
 def _views():
@@ -65,7 +98,11 @@ def _views():
 
 
 def _assigns():
-    for what in ("set_value(T(3, seed=1))", "copy_(T(3, seed=1), True)", "set_value(np.ones(3, 'float32'))"):
+    for what in (
+        "set_value(T(3, seed=1))",
+        "copy_(T(3, seed=1), True)",
+        "set_value(np.ones(3, 'float32'))",
+    ):
         yield f"x = T(3, grad=True);; x.{what};; [x, x.stop_gradient]"
     for line in (
         "x.data = T(3, seed=1)", "x.stop_gradient = True", "x.name = 'n'", "x.persistable = True", "x.grad = T(3, seed=2)",

@@ -46,7 +46,9 @@ class Bert(nn.Layer):
             mask = (ids == 0).astype("float32").unsqueeze([1, 2]) * -1e4
         states = self.encoder(self.embeddings(ids, kinds), mask)
         words = paddle.matmul(
-            F.gelu(self.transform(states), approximate=True), self.embeddings.word.weight, transpose_y=True
+            F.gelu(self.transform(states), approximate=True),
+            self.embeddings.word.weight,
+            transpose_y=True,
         )
         return words + self.bias, self.next(self.pooler(states[:, 0]))
 
@@ -72,7 +74,9 @@ def batch():
     ids = rng.randint(1, WORDS, (4, 12))
     ids[:, 10:] *= rng.randint(0, 2, (4, 2))
     labels = np.where(rng.rand(4, 12) < 0.3, ids, -100)
-    return [paddle.to_tensor(v) for v in (ids, rng.randint(0, 2, (4, 12)), labels, rng.randint(0, 2, 4))]
+    return [
+        paddle.to_tensor(v) for v in (ids, rng.randint(0, 2, (4, 12)), labels, rng.randint(0, 2, 4))
+    ]
 
 
 def losses(ids, kinds, labels, follows):
@@ -97,10 +101,15 @@ with tempfile.TemporaryDirectory() as folder:
     paddle.save(optimizer.state_dict(), os.path.join(folder, "model.pdopt"))
     state = paddle.load(os.path.join(folder, "model.pdopt"))
     show("scheduler", state["LR_Scheduler"])
-    show("keys", sorted(type(v).__name__ for v in state.values()).count("Tensor") // len(net.parameters()))
+    show(
+        "keys",
+        sorted(type(v).__name__ for v in state.values()).count("Tensor") // len(net.parameters()),
+    )
     missing, unexpected = net.set_state_dict(paddle.load(os.path.join(folder, "model.pdparams")))
     show("keys", [missing, unexpected])
-    missing, unexpected = net.set_state_dict({"bias": np.zeros(WORDS, "float32"), "other": paddle.ones([1])})
+    missing, unexpected = net.set_state_dict(
+        {"bias": np.zeros(WORDS, "float32"), "other": paddle.ones([1])}
+    )
     show("some", [sorted(missing)[:4], unexpected, net.bias.abs().sum()])
     optimizer.set_state_dict(state)
 train(3)

@@ -42,7 +42,9 @@ def gather_rows(x, limit):
     return total
 
 
-show("rows", gather_rows(paddle.to_tensor(rng.randn(5, 3).astype("float32")), paddle.to_tensor(0.5)))
+show(
+    "rows", gather_rows(paddle.to_tensor(rng.randn(5, 3).astype("float32")), paddle.to_tensor(0.5))
+)
 
 
 def helper(x, scale=2.0, *, shift=None):
@@ -95,8 +97,8 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "decoder")
     paddle.jit.save(decoder, path)
     loaded = paddle.jit.load(path)
-    show("loaded", loaded(state))
-    show("loaded", loaded(state[:1]))
+    show("loaded", [v.detach() for v in loaded(state)])
+    show("loaded", [v.detach() for v in loaded(state[:1])])
     show("parameters", sorted(list(p.shape) for p in loaded.parameters()))
 
 
@@ -138,7 +140,6 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "net")
     captured = paddle.jit.to_static(eager, input_spec=[InputSpec([None, 6])])
     paddle.jit.save(captured, path)
-    show("files", sorted(os.listdir(folder)).count("net.pdiparams"))
     again = paddle.jit.load(path)
     again.eval()
     show("again", again(x))

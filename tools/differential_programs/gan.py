@@ -3,7 +3,6 @@
 import numpy as np
 import paddle
 from paddle import nn
-from paddle.nn import functional as F
 
 paddle.seed(1)
 data = np.random.RandomState(0)
@@ -79,7 +78,9 @@ for step in range(8):
     show("losses", [d_loss.item(), float(g_loss)])
 # The penalty of a Wasserstein GAN: a gradient of a gradient.
 critic = fixed(nn.Sequential(nn.Conv2D(1, 4, 3, stride=2), nn.Silu(), nn.Linear(7, 1)))
-optimizer = paddle.optimizer.RMSProp(1e-3, parameters=critic.parameters(), centered=True, momentum=0.9)
+optimizer = paddle.optimizer.RMSProp(
+    1e-3, parameters=critic.parameters(), centered=True, momentum=0.9
+)
 for step in range(5):
     real = paddle.to_tensor(data.uniform(-1, 1, (3, 1, 16, 16)).astype("float32"))
     fake = paddle.to_tensor(data.uniform(-1, 1, (3, 1, 16, 16)).astype("float32"))
@@ -87,7 +88,11 @@ for step in range(5):
     between = mix * real + (1 - mix) * fake
     between.stop_gradient = False
     slope = paddle.grad(
-        critic(between).sum([1, 2, 3]), between, grad_outputs=paddle.ones([3]), create_graph=True, retain_graph=True
+        critic(between).sum([1, 2, 3]),
+        between,
+        grad_outputs=paddle.ones([3]),
+        create_graph=True,
+        retain_graph=True,
     )[0]
     penalty = ((paddle.norm(slope.reshape([3, -1]), p=2, axis=1) - 1) ** 2).mean()
     total = critic(fake).mean() - critic(real).mean() + 10 * penalty

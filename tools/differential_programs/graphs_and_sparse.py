@@ -33,12 +33,25 @@ class Attend(nn.Layer):
         weight = paddle.exp(F.leaky_relu(score))
         total = paddle.scatter_nd_add(paddle.zeros([8]), target.unsqueeze(-1), weight)
         weight = weight / paddle.gather(total, target)
-        return paddle.index_add(paddle.zeros_like(x), target, 0, paddle.gather(x, source) * weight.unsqueeze(-1))
+        return paddle.index_add(
+            paddle.zeros_like(x), target, 0, paddle.gather(x, source) * weight.unsqueeze(-1)
+        )
 
 
-net = fixed(nn.Sequential(GraphConv(5, 6, "sum"), nn.CELU(0.8), Attend(6), GraphConv(6, 6, "mean"), nn.PReLU(6), nn.Linear(6, 3)))
+net = fixed(
+    nn.Sequential(
+        GraphConv(5, 6, "sum"),
+        nn.CELU(0.8),
+        Attend(6),
+        GraphConv(6, 6, "mean"),
+        nn.PReLU(6),
+        nn.Linear(6, 3),
+    )
+)
 show("parameters", [list(p.shape) for p in net.parameters()])
-optimizer = paddle.optimizer.AdamW(0.02, parameters=net.parameters(), weight_decay=0.01, multi_precision=False)
+optimizer = paddle.optimizer.AdamW(
+    0.02, parameters=net.parameters(), weight_decay=0.01, multi_precision=False
+)
 x = paddle.to_tensor(rng.randn(8, 5).astype("float32"))
 y = paddle.to_tensor(rng.randint(0, 3, 8))
 for step in range(6):
@@ -55,7 +68,10 @@ out = dense @ (x @ weight)
 out.square().mean().backward()
 show("sparse", [out, weight.grad])
 csr = paddle.sparse.coalesce(adjacency).to_sparse_csr()
-show("csr", [csr.crows(), csr.cols(), csr.values(), paddle.sparse.nn.functional.softmax(csr).values()])
+show(
+    "csr",
+    [csr.crows(), csr.cols(), csr.values(), paddle.sparse.nn.functional.softmax(csr).values()],
+)
 
 
 class Spectral(nn.Layer):
@@ -69,12 +85,16 @@ class Spectral(nn.Layer):
         f = paddle.fft.rfft(x, axis=-1)
         w = paddle.complex(self.real, self.imag)
         low = paddle.einsum("bix,iox->box", f[:, :, : self.modes], w)
-        f = paddle.concat([low, paddle.zeros([x.shape[0], 2, f.shape[-1] - self.modes], "complex64")], axis=-1)
+        f = paddle.concat(
+            [low, paddle.zeros([x.shape[0], 2, f.shape[-1] - self.modes], "complex64")], axis=-1
+        )
         return paddle.fft.irfft(f, n=x.shape[-1], axis=-1)
 
 
 fourier = fixed(nn.Sequential(Spectral(), nn.GELU(), nn.Conv1D(2, 2, 1), Spectral(2)))
-lion = paddle.optimizer.Momentum(0.05, parameters=fourier.parameters(), grad_clip=nn.ClipGradByValue(0.05))
+lion = paddle.optimizer.Momentum(
+    0.05, parameters=fourier.parameters(), grad_clip=nn.ClipGradByValue(0.05)
+)
 for step in range(4):
     signal = paddle.to_tensor(rng.randn(3, 2, 10).astype("float32"))
     loss = F.l1_loss(fourier(signal), signal.roll(1, -1))
@@ -83,7 +103,9 @@ for step in range(4):
     lion.clear_grad()
     show("fourier", loss)
 # A cell by hand, unrolled, with truncated gradients.
-w, u = (paddle.to_tensor(rng.randn(4, 4).astype("float32") * 0.3, stop_gradient=False) for _ in range(2))
+w, u = (
+    paddle.to_tensor(rng.randn(4, 4).astype("float32") * 0.3, stop_gradient=False) for _ in range(2)
+)
 state = paddle.zeros([2, 4])
 for part in range(3):
     state = state.detach()
@@ -101,7 +123,15 @@ for part in range(3):
 # float64 throughout, then half precision storage.
 paddle.set_default_dtype("float64")
 double = fixed(nn.Linear(3, 2).astype("float64")) if False else nn.Linear(3, 2)
-show("dtype", [str(double.weight.dtype), str(paddle.ones([1]).dtype), str(paddle.to_tensor(1.0).dtype), str(paddle.arange(3.0).dtype)])
+show(
+    "dtype",
+    [
+        str(double.weight.dtype),
+        str(paddle.ones([1]).dtype),
+        str(paddle.to_tensor(1.0).dtype),
+        str(paddle.arange(3.0).dtype),
+    ],
+)
 paddle.set_default_dtype("float32")
 half = fixed(nn.Linear(3, 2))
 half.to(dtype="bfloat16")

@@ -77,7 +77,9 @@ class Log(paddle.callbacks.Callback):
 
 
 net = fixed(nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2)))
-model = paddle.Model(net, InputSpec([None, 6], "float32", "x"), InputSpec([None, 1], "int64", "label"))
+model = paddle.Model(
+    net, InputSpec([None, 6], "float32", "x"), InputSpec([None, 1], "int64", "label")
+)
 rate = paddle.optimizer.lr.StepDecay(0.05, step_size=4, gamma=0.5)
 optimizer = paddle.optimizer.Adam(rate, parameters=model.parameters())
 model.prepare(optimizer, nn.CrossEntropyLoss(), [Accuracy(topk=(1, 2)), Margin()])
@@ -107,11 +109,13 @@ with tempfile.TemporaryDirectory() as folder:
 show("train", model.train_batch([train.x[:4]], [train.y[:4]]))
 show("eval", model.eval_batch([train.x[:4]], [train.y[:4]]))
 show("predict", model.predict_batch([train.x[:2]]))
-stop = paddle.callbacks.EarlyStopping("loss", mode="min", patience=1, verbose=0, min_delta=10.0, save_best_model=False)
+stop = paddle.callbacks.EarlyStopping(
+    "loss", mode="min", patience=1, verbose=0, min_delta=10.0, save_best_model=False
+)
 model.fit(train, test, batch_size=10, epochs=6, shuffle=False, verbose=0, callbacks=[stop])
 show("stopped", [stop.stopped_epoch, model.stop_training])
 metric = Precision()
 metric.update(np.array([0.1, 0.9, 0.8]), np.array([0, 1, 0]))
 show("precision", metric.accumulate())
-show("summary", paddle.summary(net, (1, 6))["total_params"] * 1)
+show("summary", paddle.summary(net, (1, 6))["total_params"].__int__())
 show("flops", int(paddle.flops(net, [1, 6])))

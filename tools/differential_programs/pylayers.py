@@ -40,7 +40,7 @@ class Cube(PyLayer):
 x = paddle.to_tensor(rng.uniform(-2, 2, (3, 4)).astype("float32"), stop_gradient=False)
 y, top = StraightThrough.apply(x, levels=2)
 y.sum().backward()
-show("straight", [y, x.grad])
+show("straight", [y.detach(), x.grad.detach()])
 a = paddle.to_tensor([1.5, -2.0], stop_gradient=False)
 b = paddle.to_tensor([0.5, 3.0], stop_gradient=False)
 out = Cube.apply(a, b)
@@ -72,7 +72,9 @@ net = fixed(nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2)))
 order = []
 hooks = [
     net[0].register_forward_pre_hook(lambda layer, inputs: order.append("pre")),
-    net[0].register_forward_post_hook(lambda layer, inputs, output: order.append("post") or output * 0.5),
+    net[0].register_forward_post_hook(
+        lambda layer, inputs, output: order.append("post") or output * 0.5
+    ),
 ]
 out = net(paddle.ones([1, 4]))
 for hook in hooks:

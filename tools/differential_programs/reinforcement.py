@@ -5,7 +5,13 @@ import paddle
 import paddle.nn.functional as F
 from paddle import nn
 from paddle.distribution import (
-    Bernoulli, Beta, Categorical, Independent, Normal, TransformedDistribution, kl_divergence,
+    Bernoulli,
+    Beta,
+    Categorical,
+    Independent,
+    Normal,
+    TransformedDistribution,
+    kl_divergence,
 )  # fmt: skip
 
 rng = np.random.RandomState(6)
@@ -58,11 +64,21 @@ for step in range(5):
 mean, deviation = paddle.to_tensor([0.1, -0.4]), paddle.to_tensor([0.5, 1.5])
 squashed = TransformedDistribution(
     Normal(mean, deviation),
-    [paddle.distribution.TanhTransform(), paddle.distribution.AffineTransform(paddle.to_tensor(1.0), paddle.to_tensor(2.0))],
+    [
+        paddle.distribution.TanhTransform(),
+        paddle.distribution.AffineTransform(paddle.to_tensor(1.0), paddle.to_tensor(2.0)),
+    ],
 )
 show("squashed", squashed.log_prob(paddle.to_tensor([1.5, 0.0])))
 show("independent", Independent(Normal(mean, deviation), 1).log_prob(mean))
-show("beta", [Beta(2.0, 3.0).log_prob(paddle.to_tensor(0.3)), Beta(2.0, 3.0).entropy(), kl_divergence(Beta(2.0, 3.0), Beta(1.0, 1.0))])
+show(
+    "beta",
+    [
+        Beta(2.0, 3.0).log_prob(paddle.to_tensor(0.3)),
+        Beta(2.0, 3.0).entropy(),
+        kl_divergence(Beta(2.0, 3.0), Beta(1.0, 1.0)),
+    ],
+)
 
 encoder, decoder = fixed(nn.Linear(8, 6)), fixed(nn.Linear(3, 8))
 optimizer = paddle.optimizer.Adam(0.02, parameters=encoder.parameters() + decoder.parameters())
@@ -72,7 +88,9 @@ for step in range(6):
     mean, log_variance = paddle.chunk(encoder(x), 2, axis=-1)
     hidden = mean + paddle.exp(0.5 * log_variance) * noise
     logits = decoder(hidden)
-    kl = kl_divergence(Normal(mean, paddle.exp(0.5 * log_variance)), Normal(paddle.zeros([3]), paddle.ones([3])))
+    kl = kl_divergence(
+        Normal(mean, paddle.exp(0.5 * log_variance)), Normal(paddle.zeros([3]), paddle.ones([3]))
+    )
     reconstruction = F.binary_cross_entropy_with_logits(logits, x, reduction="none").sum(-1)
     loss = (reconstruction + kl.sum(-1)).mean()
     loss.backward()

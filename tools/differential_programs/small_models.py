@@ -13,7 +13,9 @@ def draw(*shape):
 
 
 # An equation u'' + u = 0 by its residual.
-net = fixed(nn.Sequential(nn.Linear(1, 12), nn.Tanh(), nn.Linear(12, 12), nn.Tanh(), nn.Linear(12, 1)))
+net = fixed(
+    nn.Sequential(nn.Linear(1, 12), nn.Tanh(), nn.Linear(12, 12), nn.Tanh(), nn.Linear(12, 1))
+)
 optimizer = paddle.optimizer.Adam(0.01, parameters=net.parameters())
 for step in range(5):
     t = paddle.to_tensor(rng.rand(10, 1).astype("float32"), stop_gradient=False)
@@ -40,7 +42,9 @@ class Denoiser(nn.Layer):
         self.width = width
 
     def forward(self, x, step):
-        rate = paddle.exp(-np.log(1e4) * paddle.arange(0, self.width // 2, dtype="float32") / (self.width // 2))
+        rate = paddle.exp(
+            -np.log(1e4) * paddle.arange(0, self.width // 2, dtype="float32") / (self.width // 2)
+        )
         angle = step.astype("float32").unsqueeze(1) * rate.unsqueeze(0)
         embedded = self.time(paddle.concat([angle.sin(), angle.cos()], axis=-1))
         h = F.silu(self.norm(self.inside(x))) + embedded[:, :, None, None]
@@ -68,14 +72,23 @@ with paddle.no_grad():
     show("sample", x)
 
 # Distillation with temperatures, features and a frozen teacher.
-teacher, student = (fixed(nn.Sequential(nn.Linear(6, w), nn.Hardswish(), nn.Linear(w, 4))) for w in (16, 5))
+teacher, student = (
+    fixed(nn.Sequential(nn.Linear(6, w), nn.Hardswish(), nn.Linear(w, 4))) for w in (16, 5)
+)
 teacher.eval()
 for p in teacher.parameters():
     p.stop_gradient = True
 optimizer = paddle.optimizer.Momentum(0.1, parameters=student.parameters())
 for step in range(4):
     x, y = draw(8, 6), paddle.to_tensor(rng.randint(0, 4, 8))
-    soft = F.kl_div(F.log_softmax(student(x) / 3.0, -1), F.softmax(teacher(x) / 3.0, -1), reduction="batchmean") * 9.0
+    soft = (
+        F.kl_div(
+            F.log_softmax(student(x) / 3.0, -1),
+            F.softmax(teacher(x) / 3.0, -1),
+            reduction="batchmean",
+        )
+        * 9.0
+    )
     loss = 0.7 * soft + 0.3 * F.cross_entropy(student(x), y, label_smoothing=0.1)
     loss.backward()
     optimizer.step()
@@ -83,7 +96,10 @@ for step in range(4):
     show("distilled", [soft, loss])
 
 # Meta-learning: a step inside, the outer gradient through it.
-weights = [paddle.to_tensor(rng.randn(*s).astype("float32") * 0.4, stop_gradient=False) for s in ((1, 8), (8,), (8, 1), (1,))]
+weights = [
+    paddle.to_tensor(rng.randn(*s).astype("float32") * 0.4, stop_gradient=False)
+    for s in ((1, 8), (8,), (8, 1), (1,))
+]
 
 
 def apply(ws, x):
@@ -109,7 +125,10 @@ for step in range(3):
 class DeepFM(nn.Layer):
     def __init__(self):
         super().__init__()
-        uniform = paddle.ParamAttr(initializer=nn.initializer.Uniform(-0.1, 0.1), regularizer=paddle.regularizer.L2Decay(1e-3))
+        uniform = paddle.ParamAttr(
+            initializer=nn.initializer.Uniform(-0.1, 0.1),
+            regularizer=paddle.regularizer.L2Decay(1e-3),
+        )
         self.first = nn.Embedding(50, 1, sparse=False, weight_attr=uniform)
         self.second = nn.Embedding(50, 4, weight_attr=uniform)
         self.dense = self.create_parameter([3], default_initializer=nn.initializer.Constant(0.1))
@@ -124,14 +143,20 @@ class DeepFM(nn.Layer):
             h = layer(h)
             if i == 0:
                 h = F.relu(h)
-        return F.sigmoid(self.first(ids).sum(1) + (dense * self.dense).sum(1, keepdim=True) + pairs + h)
+        return F.sigmoid(
+            self.first(ids).sum(1) + (dense * self.dense).sum(1, keepdim=True) + pairs + h
+        )
 
 
 click = fixed(DeepFM())
 optimizer = paddle.optimizer.Adam(0.02, parameters=click.parameters(), lazy_mode=True)
 auc = paddle.metric.Auc("ROC", 255)
 for step in range(5):
-    ids, dense, label = paddle.to_tensor(rng.randint(0, 50, (16, 6))), paddle.rand([16, 3]) * 0 + 0.3, paddle.to_tensor(rng.randint(0, 2, (16, 1)))
+    ids, dense, label = (
+        paddle.to_tensor(rng.randint(0, 50, (16, 6))),
+        paddle.rand([16, 3]) * 0 + 0.3,
+        paddle.to_tensor(rng.randint(0, 2, (16, 1))),
+    )
     p = click(ids, dense)
     loss = F.log_loss(p, label.astype("float32")).mean()
     loss.backward()
@@ -141,7 +166,10 @@ for step in range(5):
     show("clicks", [loss, auc.accumulate()])
 
 # A mixture of experts with the two best of four.
-gate, experts = fixed(nn.Linear(6, 4, bias_attr=False)), fixed(nn.LayerList([nn.Linear(6, 6) for _ in range(4)]))
+gate, experts = (
+    fixed(nn.Linear(6, 4, bias_attr=False)),
+    fixed(nn.LayerList([nn.Linear(6, 6) for _ in range(4)])),
+)
 optimizer = paddle.optimizer.SGD(0.1, parameters=gate.parameters() + experts.parameters())
 for step in range(4):
     x = draw(10, 6)
@@ -154,7 +182,9 @@ for step in range(4):
         rows, slot = rows.flatten(), slot.flatten()
         if rows.shape[0] == 0:
             continue
-        part = expert(paddle.index_select(x, rows)) * paddle.gather_nd(value, paddle.stack([rows, slot], 1)).unsqueeze(-1)
+        part = expert(paddle.index_select(x, rows)) * paddle.gather_nd(
+            value, paddle.stack([rows, slot], 1)
+        ).unsqueeze(-1)
         out = paddle.scatter(out, rows, part, overwrite=False)
     balance = (scores.mean(0) * F.one_hot(index[:, 0], 4).mean(0)).sum() * 4
     loss = F.mse_loss(out, x.flip([1])) + 0.01 * balance
@@ -176,14 +206,30 @@ for i in range(4):
 show("cached", [whole, (paddle.concat(steps, 1) - whole).abs().max() < 1e-4])
 
 # Temporal convolutions with weight norm, contrast with a queue, a flow of couplings.
-tcn = fixed(nn.Sequential(*[nn.utils.weight_norm(nn.Conv1D(4, 4, 3, padding=2 * 2**i, dilation=2**i)) for i in range(2)]))
+tcn = fixed(
+    nn.Sequential(
+        *[
+            nn.utils.weight_norm(nn.Conv1D(4, 4, 3, padding=2 * 2**i, dilation=2**i))
+            for i in range(2)
+        ]
+    )
+)
 out = tcn(draw(2, 4, 12))[:, :, :12]
 out.square().mean().backward()
 show("temporal", [out, [(n, p.grad.sum()) for n, p in tcn.named_parameters()]])
 queue = F.normalize(draw(6, 20), axis=0)
 query, key = F.normalize(draw(4, 6)), F.normalize(draw(4, 6))
 query.stop_gradient = False
-logits = paddle.concat([paddle.einsum("nc,nc->n", query, key).unsqueeze(-1), paddle.einsum("nc,ck->nk", query, queue)], 1) / 0.07
+logits = (
+    paddle.concat(
+        [
+            paddle.einsum("nc,nc->n", query, key).unsqueeze(-1),
+            paddle.einsum("nc,ck->nk", query, queue),
+        ],
+        1,
+    )
+    / 0.07
+)
 F.cross_entropy(logits, paddle.zeros([4], "int64")).backward()
 queue[:, 3:7] = key.t()
 show("contrast", [logits, query.grad, queue])

@@ -16,12 +16,29 @@ with static.program_guard(main, startup), paddle.utils.unique_name.guard():
     constant = paddle.ParamAttr(initializer=paddle.nn.initializer.Constant(0.05))
     hidden = paddle.nn.Conv2D(1, 4, 3, padding=1, weight_attr=constant)(image)
     hidden = paddle.nn.functional.max_pool2d(paddle.nn.functional.relu(hidden), 2, 2)
-    hidden = static.nn.fc(hidden, 8, weight_attr=paddle.ParamAttr(name="w", initializer=paddle.nn.initializer.Assign(rng.randn(64, 8).astype("float32") * 0.1)), activation="tanh")
-    logits = static.nn.fc(hidden, 3, weight_attr=paddle.ParamAttr(name="out", initializer=paddle.nn.initializer.Assign(rng.randn(8, 3).astype("float32"))), bias_attr=False)
+    hidden = static.nn.fc(
+        hidden,
+        8,
+        weight_attr=paddle.ParamAttr(
+            name="w",
+            initializer=paddle.nn.initializer.Assign(rng.randn(64, 8).astype("float32") * 0.1),
+        ),
+        activation="tanh",
+    )
+    logits = static.nn.fc(
+        hidden,
+        3,
+        weight_attr=paddle.ParamAttr(
+            name="out", initializer=paddle.nn.initializer.Assign(rng.randn(8, 3).astype("float32"))
+        ),
+        bias_attr=False,
+    )
     loss = paddle.mean(paddle.nn.functional.cross_entropy(logits, label))
     accuracy = static.accuracy(paddle.nn.functional.softmax(logits), label)
     rate = paddle.optimizer.lr.PiecewiseDecay([3, 6], [0.1, 0.05, 0.01])
-    optimizer = paddle.optimizer.Momentum(rate, 0.9, grad_clip=paddle.nn.ClipGradByNorm(0.5), weight_decay=1e-3)
+    optimizer = paddle.optimizer.Momentum(
+        rate, 0.9, grad_clip=paddle.nn.ClipGradByNorm(0.5), weight_decay=1e-3
+    )
     optimizer.minimize(loss)
 executor = static.Executor(paddle.CPUPlace())
 executor.run(startup)
@@ -83,10 +100,16 @@ with static.program_guard(second, first):
 
     count, found = static.nn.while_loop(lambda i, y: i < 4, body, [i, x * 2])
     branch = static.nn.cond(x.sum() > 0, lambda: (x * 3, x.sum()), lambda: (x - 1, x.max()))
-    case = static.nn.switch_case(paddle.full([1], 1, "int32"), {0: lambda: x, 1: lambda: x * x}, default=lambda: -x)
+    case = static.nn.switch_case(
+        paddle.full([1], 1, "int32"), {0: lambda: x, 1: lambda: x * x}, default=lambda: -x
+    )
     one = static.nn.case([(x.min() > 5, lambda: x + 100)], default=lambda: x / 2)
     slopes = static.gradients([branch[0].sum() + case.sum()], [x])
 for value in ([1.0, 2, 3], [-1.0, -2, 0.5]):
-    got = executor.run(second, feed={"x": np.array(value, "float32")}, fetch_list=[count, found, *branch, case, one, *slopes])
+    got = executor.run(
+        second,
+        feed={"x": np.array(value, "float32")},
+        fetch_list=[count, found, *branch, case, one, *slopes],
+    )
     show("control", got)
 paddle.disable_static()

@@ -29,7 +29,9 @@ class Attention(nn.Layer):
         self.score = nn.Linear(WIDTH, 1)
 
     def forward(self, state, memory, mask):
-        energy = self.score(paddle.tanh(self.query(state).unsqueeze(1) + self.key(memory))).squeeze(-1)
+        energy = self.score(paddle.tanh(self.query(state).unsqueeze(1) + self.key(memory))).squeeze(
+            -1
+        )
         weights = F.softmax(paddle.where(mask, energy, paddle.full_like(energy, -1e9)), axis=-1)
         return paddle.bmm(weights.unsqueeze(1), memory).squeeze(1), weights
 
@@ -75,7 +77,9 @@ for step in range(8):
     lengths = paddle.to_tensor(rng.randint(3, 8, (4,)))
     target = paddle.to_tensor(rng.randint(1, WORDS, (4, 6)))
     logits = net(source, lengths, target[:, :-1])
-    loss = F.cross_entropy(logits, target[:, 1:], ignore_index=5, label_smoothing=0.0, reduction="mean")
+    loss = F.cross_entropy(
+        logits, target[:, 1:], ignore_index=5, label_smoothing=0.0, reduction="mean"
+    )
     loss.backward()
     optimizer.step()
     rate.step()
@@ -89,9 +93,13 @@ decoder = nn.BeamSearchDecoder(
     cell, start_token=1, end_token=2, beam_size=3, embedding_fn=embedding, output_fn=out
 )
 initial = cell.get_initial_states(paddle.ones([2, WIDTH])) + 0.1
-ids, states, lengths = nn.dynamic_decode(
-    decoder, inits=initial, max_step_num=6, return_length=True
-)
+ids, states, lengths = nn.dynamic_decode(decoder, inits=initial, max_step_num=6, return_length=True)
 show("ids", ids)
 show("lengths", lengths)
-show("tree", F.gather_tree(paddle.to_tensor(rng.randint(0, 5, (4, 2, 3))), paddle.to_tensor(rng.randint(0, 3, (4, 2, 3)))))
+show(
+    "tree",
+    F.gather_tree(
+        paddle.to_tensor(rng.randint(0, 5, (4, 2, 3))),
+        paddle.to_tensor(rng.randint(0, 3, (4, 2, 3))),
+    ),
+)

@@ -23,13 +23,15 @@ class UNet(nn.Layer):
         self.down = nn.LayerList()
         inputs = 3
         for size in sizes:
-            self.down.append(nn.Sequential(ConvBNReLU(inputs, size), ConvBNReLU(size, size, dilation=2)))
+            self.down.append(
+                nn.Sequential(ConvBNReLU(inputs, size), ConvBNReLU(size, size, dilation=2))
+            )
             inputs = size
         self.pool = nn.MaxPool2D(2, 2)
-        self.up = nn.LayerList(
-            [ConvBNReLU(16 + 8, 8), ConvBNReLU(8 + 4, 4)]
+        self.up = nn.LayerList([ConvBNReLU(16 + 8, 8), ConvBNReLU(8 + 4, 4)])
+        self.attention = nn.LayerDict(
+            {"gate": nn.Conv2D(8, 1, 1), "mix": nn.Conv2D(4, 4, 3, padding=[1, 1], groups=2)}
         )
-        self.attention = nn.LayerDict({"gate": nn.Conv2D(8, 1, 1), "mix": nn.Conv2D(4, 4, 3, padding=[1, 1], groups=2)})
         self.heads = nn.LayerList([nn.Conv2D(8, classes, 1), nn.Conv2D(4, classes, 1)])
 
     def forward(self, x):
@@ -53,11 +55,15 @@ class UNet(nn.Layer):
 net = fixed(UNet())
 show("repr", repr(net))
 seen = []
-hook = net.down[0].register_forward_post_hook(lambda layer, x, y: seen.append([len(x), list(y.shape)]))
+hook = net.down[0].register_forward_post_hook(
+    lambda layer, x, y: seen.append([len(x), list(y.shape)])
+)
 before = net.heads[1].register_forward_pre_hook(lambda layer, x: (x[0] * 1.5,))
 for parameter in net.down[0][0].parameters():
     parameter.stop_gradient = True
-optimizer = paddle.optimizer.Lamb(0.01, parameters=[p for p in net.parameters() if not p.stop_gradient])
+optimizer = paddle.optimizer.Lamb(
+    0.01, parameters=[p for p in net.parameters() if not p.stop_gradient]
+)
 
 
 def dice(logits, labels):
@@ -90,5 +96,11 @@ show("statistics", [net.down[1][0][1]._mean, net.down[1][0][1]._variance])
 net.eval()
 show("eval", net(images)[-1])
 found = paddle.argmax(net(images)[-1], axis=1)
-matrix = paddle.bincount((labels * 3 + F.interpolate(found.unsqueeze(1).astype("float32"), [20, 24]).squeeze(1).astype("int64")).flatten(), minlength=9)
+matrix = paddle.bincount(
+    (
+        labels * 3
+        + F.interpolate(found.unsqueeze(1).astype("float32"), [20, 24]).squeeze(1).astype("int64")
+    ).flatten(),
+    minlength=9,
+)
 show("confusion", matrix.reshape([3, 3]))

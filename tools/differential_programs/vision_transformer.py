@@ -21,7 +21,9 @@ class Attention(nn.Layer):
     def forward(self, x):
         n, length = x.shape[:2]
         q, k, v = (
-            self.qkv(x).reshape((-1, length, 3, self.heads, WIDTH // self.heads)).transpose((2, 0, 3, 1, 4))
+            self.qkv(x)
+            .reshape((-1, length, 3, self.heads, WIDTH // self.heads))
+            .transpose((2, 0, 3, 1, 4))
         )
         weights = F.softmax(q.matmul(k.transpose((0, 1, 3, 2))) * self.scale, axis=-1)
         return self.proj(weights.matmul(v).transpose((0, 2, 1, 3)).reshape((-1, length, WIDTH)))
@@ -32,7 +34,9 @@ class Block(nn.Layer):
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.attn = Attention()
-        self.mlp = nn.Sequential(nn.Linear(WIDTH, 48), nn.GELU(), nn.Dropout(0.0), nn.Linear(48, WIDTH))
+        self.mlp = nn.Sequential(
+            nn.Linear(WIDTH, 48), nn.GELU(), nn.Dropout(0.0), nn.Linear(48, WIDTH)
+        )
         self.gamma = self.create_parameter(
             [WIDTH], default_initializer=nn.initializer.Constant(0.1)
         )
@@ -46,9 +50,15 @@ class ViT(nn.Layer):
     def __init__(self, classes=5):
         super().__init__()
         self.patches = nn.Conv2D(3, WIDTH, 4, 4)
-        self.token = self.create_parameter([1, 1, WIDTH], default_initializer=nn.initializer.TruncatedNormal(std=0.02))
-        self.positions = self.create_parameter([1, 17, WIDTH], attr=paddle.ParamAttr(name="positions"))
-        self.add_parameter("scale", self.create_parameter([1], default_initializer=nn.initializer.Assign([0.5])))
+        self.token = self.create_parameter(
+            [1, 1, WIDTH], default_initializer=nn.initializer.TruncatedNormal(std=0.02)
+        )
+        self.positions = self.create_parameter(
+            [1, 17, WIDTH], attr=paddle.ParamAttr(name="positions")
+        )
+        self.add_parameter(
+            "scale", self.create_parameter([1], default_initializer=nn.initializer.Assign([0.5]))
+        )
         self.blocks = nn.LayerList([Block() for _ in range(2)])
         self.norm = nn.LayerNorm(WIDTH)
         self.head = nn.Linear(WIDTH, classes) if classes else nn.Identity()

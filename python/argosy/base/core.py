@@ -16,6 +16,7 @@ from argosy.device import (  # noqa: F401
     is_compiled_with_rocm,
     is_compiled_with_xpu,
 )
+from argosy.distributed._store import TCPStore, create_or_get_global_tcp_store  # noqa: F401
 from argosy.tensor.random import Generator
 from argosy.tensor.var_desc import VarDesc  # noqa: F401
 

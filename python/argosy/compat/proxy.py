@@ -63,9 +63,7 @@ class _Finder:
 
     def create_module(self, spec):
         """The proxy of the module that has the name here."""
-        return _ProxyModule(
-            spec.name, importlib.import_module(_REAL + spec.name[len(_ROOT) :])
-        )
+        return _ProxyModule(spec.name, importlib.import_module(_REAL + spec.name[len(_ROOT) :]))
 
     def exec_module(self, module):
         """Nothing is left to run."""

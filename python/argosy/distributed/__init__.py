@@ -1,4 +1,4 @@
-"""Training by several processes: collectives between processes of one host, parameter servers.
+"""Training by several processes: collectives between processes of one host or of several, parameter servers.
 
 A program written for several processes runs alone with rank 0 of 1. What does not work in one of
 several processes yet raises there by name: a silent one-process run would train the wrong model.

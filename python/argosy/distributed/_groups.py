@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import atexit
 import datetime
-import hashlib
 import itertools
-import os
 import warnings
 
 from argosy import _core
 from argosy._job import get_rank, get_world_size, number_of
 from argosy._support import no_effect
 from argosy._waits import checked_seconds
+
+from . import _meeting
 
 __all__ = []
 
@@ -120,51 +120,16 @@ def _limit():
     )
 
 
-def _meeting_place():
-    """Where the processes of this job meet on this host."""
-    endpoints = [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]
-    size = get_world_size()
-    if endpoints and len(endpoints) != size:
-        raise ValueError(
-            f"[init_parallel_env] PADDLE_TRAINERS_NUM={size} processes are one job, but"
-            f" PADDLE_TRAINER_ENDPOINTS has {len(endpoints)} addresses. Do this: list the address of"
-            " each."
-        )
-    hosts = sorted({e.rpartition(":")[0] for e in endpoints})
-    if (len(hosts) > 1 or number_of("PADDLE_NNODES", 1) > 1) and not os.environ.get(
-        "ARGOSY_COMM_HOST"
-    ):
-        raise NotImplementedError(
-            f"[init_parallel_env] the ranks are on several hosts ({', '.join(hosts)}), and only ranks"
-            " of one host are supported so far. Do this: start all ranks on one host; if these are"
-            " names of one, set ARGOSY_COMM_HOST to the same text for all."
-        )
-    place = os.environ.get("PADDLE_MASTER", "") or (endpoints[0] if endpoints else "")
-    if not place:
-        raise ValueError(
-            f"[init_parallel_env] this process is one of {size} (PADDLE_TRAINERS_NUM), but nothing says"
-            " where they meet. Do this: start them by `argosy launch`, or set PADDLE_MASTER or"
-            " PADDLE_TRAINER_ENDPOINTS."
-        )
-    return place
-
-
 def connect_at(place, rank, size):
     """A connection of `size` processes of this host that meet at a place, a text that is theirs alone."""
-    job = f"{os.geteuid()} {place} {os.environ.get('ARGOSY_JOB_ID', '')}"
-    digest = hashlib.sha256(job.encode()).hexdigest()[:16]
-    return _core.comm_connect(
-        rank, size, f"argosy-comm {place[:60]} {digest}", os.environ.get("ARGOSY_JOB_TOKEN", ""),
-        os.environ.get("ARGOSY_COMM_HOST", ""), _limit(),
-    )  # fmt: skip
+    return _meeting.connect_on_host(place, rank, size, _limit())
 
 
 def connect():
     """Connects all processes of the job, once; their group."""
     if 0 not in _groups:
         rank, size = get_rank(), get_world_size()
-        handle = connect_at(_meeting_place(), rank, size)
-        _groups[0] = Group(rank, 0, range(size), handle)
+        _groups[0] = Group(rank, 0, range(size), _meeting.connect(_limit()))
     return _groups[0]
 
 
@@ -241,7 +206,7 @@ def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, n
 
     Args:
         ranks (list[int], optional): Their numbers among all processes, which are sorted; all by default.
-        backend (str, optional): No effect: tensors go through shared memory.
+        backend (str, optional): No effect: tensors go through shared memory, and by TCP between hosts.
         timeout (datetime.timedelta, optional): Most that a call of the group waits for a process; by
             default what init_parallel_env found (ARGOSY_COMM_TIMEOUT, 300 s).
         nccl_comm_init_option (int): No effect.
@@ -261,7 +226,7 @@ def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, n
     """
     what = "distributed.new_group"
     no_effect(
-        what, "tensors go through shared memory", backend=(backend, None),
+        what, "the group goes as that of all processes does", backend=(backend, None),
         nccl_comm_init_option=(nccl_comm_init_option, 0), nccl_config=(nccl_config, None),
     )  # fmt: skip
     seconds = _limit()
@@ -340,7 +305,7 @@ def get_backend(group=None):
         group (Group, optional): Whose processes; all by default.
 
     Returns:
-        str: SHM; NONE in a group of one.
+        str: SHM, TCP where processes are on several hosts; NONE in a group of one.
 
     Example:
         >>> import argosy as paddle

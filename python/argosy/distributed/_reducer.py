@@ -25,6 +25,11 @@ _FORMS = [None] + [
 ]  # fmt: skip
 
 
+# Gradients travel in this many buckets, so that most are exchanged before the last is complete; but not in
+# smaller ones than these bytes, and not in larger ones than the limits.
+_BUCKETS, _LEAST = 6, 1 << 20
+
+
 class _Planned:
     """A gradient to come: as large as in_buckets has to know."""
 
@@ -57,7 +62,9 @@ class _Plan:
 
         def buckets(chosen):
             items = [_Planned(i, parameters[i], self.dtypes[i]) for i in chosen]
-            return [[one.index for one in bucket] for bucket in in_buckets(items, limits)]
+            share = sum(one.size * one.element_size() for one in items) // _BUCKETS
+            sizes = [min(limit, max(share, _LEAST)) for limit in limits]
+            return [[one.index for one in bucket] for bucket in in_buckets(items, sizes)]
 
         self.early = buckets([i for i in dense if not several[i]])
         self.late = buckets([i for i in dense if several[i]])

@@ -22,7 +22,7 @@ __all__ = []
 
 
 def is_available():
-    """Whether several processes can be connected: those of one host can.
+    """Whether several processes can be connected: they can.
 
     Returns:
         bool
@@ -50,7 +50,6 @@ def init_parallel_env(nccl_config=None):
         The Group of all processes; a ParallelEnv in a program that runs alone.
 
     Raises:
-        NotImplementedError: The processes are on several hosts.
         ValueError: The environment does not say how many processes there are, or where they meet.
         CommunicationError: They did not find each other.
 
@@ -59,9 +58,7 @@ def init_parallel_env(nccl_config=None):
         >>> paddle.distributed.init_parallel_env().rank
         0
     """
-    no_effect(
-        "init_parallel_env", "tensors go through shared memory", nccl_config=(nccl_config, None)
-    )
+    no_effect("init_parallel_env", "nothing is left to it here", nccl_config=(nccl_config, None))
     if get_world_size() > 1:
         return connect()
     env = ParallelEnv()
@@ -136,8 +133,8 @@ class DataParallel(nn.Layer):
     Args:
         layers (Layer): What is trained; the same in all processes.
         strategy: No effect.
-        comm_buffer_size (int): Megabytes of gradients that are exchanged at a time.
-        last_comm_buffer_size (int): Megabytes of the first exchange.
+        comm_buffer_size (int): Megabytes of gradients that are exchanged at a time, at most.
+        last_comm_buffer_size (int): Megabytes of the first exchange, at most.
         find_unused_parameters (bool): Whether the loss may leave parameters out; one that no process
             uses keeps its gradient.
         group (Group, optional): Of the processes; all by default.

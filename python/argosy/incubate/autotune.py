@@ -26,7 +26,9 @@ def set_config(config=None):
     """
     if isinstance(config, str):
         config = _read(config)
-    wanted = config if isinstance(config, dict) else dict.fromkeys(_KINDS if config is None else (), {})
+    wanted = (
+        config if isinstance(config, dict) else dict.fromkeys(_KINDS if config is None else (), {})
+    )
     for kind in _KINDS:
         if kind in wanted and _enabled(kind, wanted[kind]):
             no_effect("autotune.set_config", "nothing is tuned by trial", **{kind: (True, False)})

@@ -18,12 +18,17 @@ _PROGRAMS = 16  # that a model keeps: one for each form of what its inputs leave
 class Port:
     """An input or output of a model, as its file declares it.
 
-    Attributes:
-        name (str): Its name.
-        kind (str): "tensor", "sequence", "optional" or "optional sequence".
-        dtype (str): Of the tensor, or of the elements.
-        shape (list | None): Sizes; -1 where one is not fixed, None where no shape is declared.
-        axes (list): Names of the sizes that have one, else "".
+    It has a name, a kind ("tensor", "sequence", "optional" or "optional sequence"), the dtype of the
+    tensor or of the elements, a shape (-1 where a size is not fixed, None where none is declared), and
+    axes, the names of the sizes that have one, else "".
+
+    Args:
+        described (dict): These five.
+
+    Example:
+        >>> argosy.onnx.Port({"name": "x", "kind": "tensor", "dtype": "float32", "shape": [-1, 3],
+        ...                   "axes": ["n", ""]})
+        Port('x', float32, [-1, 3])
     """
 
     def __init__(self, described):
@@ -127,6 +132,16 @@ class Model(Layer):
 
         Raises:
             ValueError: the model leaves something open that a Program fixes.
+
+        Example:
+            >>> import tempfile
+            >>> model = argosy.onnx.load(argosy.onnx.export(
+            ...     argosy.nn.ReLU(), None, [argosy.static.InputSpec([2], "float32", "x")]))
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.save(folder + "/relu")
+            ...     layer = argosy.jit.load(folder + "/relu")
+            >>> layer(argosy.to_tensor([-1.0, 1.0])).tolist()
+            [0.0, 1.0]
         """
         _core.program_save(self._program_of_file().program, os.fspath(path), None)
 
@@ -138,6 +153,12 @@ class Model(Layer):
 
         Raises:
             ValueError: the model leaves something open that a Program fixes.
+
+        Example:
+            >>> model = argosy.onnx.load(argosy.onnx.export(
+            ...     argosy.nn.ReLU(), None, [argosy.static.InputSpec([2], "float32", "x")]))
+            >>> [op.type for op in model.program().global_block().ops]
+            ['relu']
         """
         from argosy.static.program import Program
 

@@ -139,7 +139,7 @@ def numpy(self, blocking=True, *, copy=True):
 
     Example:
         >>> argosy.to_tensor([1, 2]).numpy()
-        array([1, 2], dtype=int64)
+        array([1, 2])
     """
     if blocking is not True:
         check_blocking("numpy", blocking)
@@ -247,7 +247,7 @@ def _iterate(self):
 
 
 def _array(self, dtype=None, copy=None):
-    array = _core.to_numpy(self, True if copy else False)
+    array = _core.to_numpy(self, copy is not False)
     return array if dtype is None else array.astype(dtype)
 
 

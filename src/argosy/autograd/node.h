@@ -68,7 +68,8 @@ class ARGOSY_API Accumulate final : public Node {
   std::vector<std::function<void()>> after;  // run when a gradient has been added
 
   // Run after those in `after`. A leaf that has one runs as soon as its last consumer of the pass
-  // has, not after all other nodes, so that its gradient can be exchanged while others are computed.
+  // has, not after all other nodes, so that its gradient can be exchanged while others are
+  // computed.
   uint64_t add_exchange(std::function<void()> fn);
   bool remove_exchange(uint64_t id);
   bool exchanged() const { return !exchanges_.empty(); }

@@ -103,10 +103,14 @@ std::span<Flag> table() {
        "which all processes of the group raise CommunicationTimeout. Groups that are given a "
        "timeout "
        "keep to that."},
+      {"ARGOSY_COMM_ENGINE", ""_s, startup,
+       "tcp: connect processes by TCP even where they are on one host; empty: by shared memory "
+       "there."},
       {"ARGOSY_COMM_CHECK", false, startup,
        "Compare checksums of all that collectives send between hosts."},
       {"ARGOSY_COMM_ALGORITHM", "shares"_s, startup,
-       "How all_reduce goes between hosts: shares (each rank reduces its share of what all send it) "
+       "How all_reduce goes between hosts: shares (each rank reduces its share of what all send "
+       "it) "
        "or ring (partial sums go from neighbour to neighbour; not for 16-bit numbers)."},
       {"ARGOSY_AMP_FLOAT16", false, startup,
        "Let auto_cast, decorate and GradScaler take effect for float16 too, which CPUs compute as "

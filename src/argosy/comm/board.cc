@@ -147,8 +147,7 @@ void Board::wait_for(int rank, uint32_t step, const Header& what, Clock::time_po
     if (Clock::now() - looked < kSlice / 2) continue;
     looked = Clock::now();
     idle();
-    if (gone(rank) && !shown(rank, step))
-      fail_waiting(Failure::lost, step, what, seconds);
+    if (gone(rank) && !shown(rank, step)) fail_waiting(Failure::lost, step, what, seconds);
   }
 }
 
@@ -187,9 +186,8 @@ size_t Board::put(int peer, std::span<const iovec> from) {
   Ring& r = ring(rank(), peer);
   const uint64_t written = r.written.load(std::memory_order_acquire);
   const uint64_t read = r.read.load(std::memory_order_acquire);
-  const size_t n =
-      move_bytes(from, written, kRing - static_cast<size_t>(written - read), r.data,
-                 [](char* ring, char* span, size_t n) { std::memcpy(ring, span, n); });
+  const size_t n = move_bytes(from, written, kRing - static_cast<size_t>(written - read), r.data,
+                              [](char* ring, char* span, size_t n) { std::memcpy(ring, span, n); });
   r.written.store(written + n, std::memory_order_release);
   return n;
 }
@@ -198,9 +196,8 @@ size_t Board::get(int peer, std::span<const iovec> to) {
   Ring& r = ring(peer, rank());
   const uint64_t written = r.written.load(std::memory_order_acquire);
   const uint64_t read = r.read.load(std::memory_order_acquire);
-  const size_t n =
-      move_bytes(to, read, static_cast<size_t>(written - read), r.data,
-                 [](char* ring, char* span, size_t n) { std::memcpy(span, ring, n); });
+  const size_t n = move_bytes(to, read, static_cast<size_t>(written - read), r.data,
+                              [](char* ring, char* span, size_t n) { std::memcpy(span, ring, n); });
   r.read.store(read + n, std::memory_order_release);
   return n;
 }
@@ -231,6 +228,7 @@ bool Board::failed() const {
 }
 
 void Board::check() const {
+  if (judge_) judge_->check();
   if (failed()) [[unlikely]]
     throw CommError(shared_->failure, Message() << std::string_view(shared_->text));
 }
@@ -241,6 +239,17 @@ std::string Board::cause() const {
 }
 
 void Board::post(Failure failure, const std::string& text) noexcept {
+  if (!judge_) return write_failure(failure, text);
+  judge_->post(failure, text);
+  try {
+    judge_->check();
+    write_failure(failure, text);
+  } catch (const CommError& first) {
+    write_failure(first.failure(), first.what());
+  }
+}
+
+void Board::write_failure(Failure failure, const std::string& text) noexcept {
   uint32_t fine = 0;
   if (shared_->state.compare_exchange_strong(fine, 1)) {
     shared_->failure = failure;

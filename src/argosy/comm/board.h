@@ -34,6 +34,9 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
         uint64_t offset, std::shared_ptr<Board> world);
   ~Board() override;
 
+  // From now on the group's failure is that of `judge`, of which this board joins some ranks.
+  void judge_by(std::shared_ptr<Channel> judge) { judge_ = std::move(judge); }
+
   const char* engine() const override { return engine_->name(); }
   std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
                                     double seconds) override;
@@ -77,6 +80,7 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
   static uint64_t bytes_for(size_t ranks);
   Line& line(int rank) const;
   void ring_bell(int rank);
+  void write_failure(Failure failure, const std::string& text) noexcept;
   void wake_all() noexcept;
   bool shown(int rank, uint32_t step) const;
   void wait_for(int rank, uint32_t step, const Header& what, Clock::time_point until,
@@ -89,7 +93,8 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
   Shared* shared_;
   uint32_t step_ = 0;
   const std::shared_ptr<Board> world_;  // null: this is it
-  uint64_t next_offset_ = 0;  // world: of the next group's memory; all ranks count alike
+  std::shared_ptr<Channel> judge_;      // null: this board itself
+  uint64_t next_offset_ = 0;            // world: of the next group's memory; all ranks count alike
 };
 
 }  // namespace argosy::comm

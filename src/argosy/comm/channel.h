@@ -88,7 +88,7 @@ class ARGOSY_API Channel {
 // Null: nobody. For the bindings, which look for Ctrl-C.
 ARGOSY_API void set_idle_hook(void (*hook)());
 // Calls it.
-void idle();
+ARGOSY_API void idle();
 
 // The last sentence of a failure's text.
 const char* remedy(Failure failure);

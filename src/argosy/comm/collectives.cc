@@ -15,7 +15,7 @@ class Steps {
  public:
   Steps(Board& board, const Job& job) : board_(board), job_(job) {
     board_.check();
-    board_.header(board_.rank(), job_.header.sequence) = job_.header;
+    board_.header(board_.rank(), turn()) = job_.compared();
   }
 
   // Where this rank writes what it shows next.
@@ -24,18 +24,20 @@ class Steps {
   void show() {
     step_ = board_.step();
     board_.show();
-    board_.all_shown(step_, job_.header, Clock::now() + limit_of(job_.seconds), job_.seconds);
+    board_.all_shown(step_, job_.compared(), Clock::now() + limit_of(job_.seconds), job_.seconds);
     if (!compared_) compare();
   }
   const char* of(int rank) const { return board_.window(rank, step_); }
 
  private:
+  // Which of two headers a rank shows: they are used in turn.
+  uint64_t turn() const { return job_.turn.value_or(job_.header.sequence); }
+
   void compare() {
     compared_ = true;
-    const uint64_t sequence = job_.header.sequence;
-    const Header first = board_.header(0, sequence);
+    const Header first = board_.header(0, turn());
     for (int r = 1; r < board_.size(); ++r) {
-      const Header other = board_.header(r, sequence);
+      const Header other = board_.header(r, turn());
       if (first == other) [[likely]]
         continue;
       board_.fail(Failure::disagreement, text_of_disagreement(board_, first, 0, other, r));
@@ -146,7 +148,7 @@ class Table {
         longest_ = std::max(longest_, sent(from, to));
         if (sent(from, to) != expected(from, to))
           board.fail(Failure::disagreement,
-                     text_of_sizes(board, job.header, static_cast<int>(from), sent(from, to),
+                     text_of_sizes(board, job.compared(), static_cast<int>(from), sent(from, to),
                                    static_cast<int>(to), expected(from, to)));
       }
   }

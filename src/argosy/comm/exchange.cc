@@ -36,8 +36,7 @@ void dump_failure(const Channel& channel, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const CommError& e) {
-    if (e.failure() != Failure::closed)
-      dump_records(channel.world_rank(channel.rank()), e.what());
+    if (e.failure() != Failure::closed) dump_records(channel.world_rank(channel.rank()), e.what());
   } catch (...) {
   }
 }
@@ -290,15 +289,12 @@ void Exchange::check_waiting(bool due) {
     busy[lane] = true;
     if (!t->begun) {
       t->begun = true;
-      t->until =
-          now + limit_of(t->seconds);
+      t->until = now + limit_of(t->seconds);
     }
     if (now >= t->until) fail_waiting(*t, Failure::timeout);
     // What was there before it left is still to be had; the next pass ends it.
     if (channel_->left(t->peer) && !move(*t) && !whole(*t)) fail_waiting(*t, Failure::closed);
-    if (due && channel_->gone(t->peer) && !move(*t) &&
-        !whole(*t))
-      fail_waiting(*t, Failure::lost);
+    if (due && channel_->gone(t->peer) && !move(*t) && !whole(*t)) fail_waiting(*t, Failure::lost);
   }
 }
 

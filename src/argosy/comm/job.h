@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "argosy/comm/header.h"
@@ -18,10 +19,14 @@ struct Job {
   // What it gets: one entry for each member whose data it gets (gathers, alltoall), otherwise one.
   std::vector<Pieces> receive;
   double seconds = 300;  // most to wait for a rank, in each step
+  // A part of a collective: the header of the whole, which ranks compare and texts name, and the
+  // part's number among those of its board.
+  const Header* shown = nullptr;
+  std::optional<uint64_t> turn;
 
-  size_t bytes() const {
-    return header.count * static_cast<size_t>(item_size(header.dtype));
-  }
+  const Header& compared() const { return shown ? *shown : header; }
+
+  size_t bytes() const { return header.count * static_cast<size_t>(item_size(header.dtype)); }
 };
 
 inline std::chrono::nanoseconds limit_of(double seconds) {

@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "argosy/base/export.h"
+
 // Abstract sockets of Linux that carry messages and descriptors between processes of one user.
 namespace argosy::comm {
 
 using Clock = std::chrono::steady_clock;
 
 // A descriptor that is closed with its owner.
-class Fd {
+class ARGOSY_API Fd {
  public:
   Fd() = default;
   explicit Fd(int fd) : fd_(fd) {}

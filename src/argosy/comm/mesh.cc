@@ -50,6 +50,15 @@ std::shared_ptr<Channel> Mesh::subgroup(uint32_t number, const std::vector<int>&
                                 shared_from_this());
 }
 
+std::shared_ptr<Mesh> Mesh::part(uint32_t links, const std::vector<int>& members, int place,
+                                 double seconds) {
+  std::vector<int> ranks;
+  for (const int m : members) ranks.push_back(world_rank(m));
+  auto connected = network_->connect(links, ranks, place, seconds);
+  return std::make_shared<Mesh>(network_, std::move(connected), algorithm_, number(),
+                                std::move(ranks), place, world_ ? world_ : shared_from_this());
+}
+
 void Mesh::run(const Job& job) {
   comm::run(*this, job);
 }

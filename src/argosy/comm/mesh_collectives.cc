@@ -72,8 +72,7 @@ void broadcast_chain(Mesh& mesh, Talk& talk, const Job& job, const Pieces& data)
   std::vector<Pending> come(pieces);
   const auto length = [&](size_t i) { return std::min(kLink, data.bytes() - i * kLink); };
   if (place)
-    for (size_t i = 0; i < pieces; ++i)
-      talk.receive(before, data, i * kLink, length(i), &come[i]);
+    for (size_t i = 0; i < pieces; ++i) talk.receive(before, data, i * kLink, length(i), &come[i]);
   for (size_t i = 0; i < pieces; ++i) {
     talk.wait(come[i]);
     if (place + 1 < n) talk.send(behind, data, i * kLink, length(i));
@@ -190,10 +189,17 @@ void run_kind(Mesh& mesh, Talk& talk, const Job& job) {
 
 }  // namespace
 
+void compare(Mesh& mesh, const Job& job) {
+  Talk talk(mesh, job);
+  talk.greet((mesh.rank() + 1) % mesh.size());
+  talk.greet((mesh.rank() + mesh.size() - 1) % mesh.size());
+  talk.finish();
+}
+
 void run(Mesh& mesh, const Job& job) {
   Talk talk(mesh, job);
   run_kind(mesh, talk, job);
-  talk.settle();
+  talk.finish();
 }
 
 }  // namespace argosy::comm

@@ -77,8 +77,8 @@ struct Shares {
   size_t length(int r) const { return at(r + 1) - at(r); }
 };
 
-// Each rank gets what all have of its share of a stretch; use(shares, stage, index) reduces it. While
-// it does, the next stretch is under way.
+// Each rank gets what all have of its share of a stretch; use(shares, stage, index) reduces it.
+// While it does, the next stretch is under way.
 template <class Use>
 void reduce_shares(Mesh& mesh, Talk& talk, const Job& job, Use&& use) {
   const size_t bytes = job.bytes(), item = item_of(job);

@@ -116,7 +116,7 @@ std::string objection(const ShmOptions& o, const Hello& h, const std::vector<Fd>
     m << "two processes are rank " << h.rank << " of " << o.size;
   else if (o.host != h.host)
     m << "ranks 0 and " << h.rank << " are on several hosts (" << o.host << ", " << h.host
-      << "), and only ranks of one host are supported so far";
+      << "), and share no memory";
   return m.str();
 }
 

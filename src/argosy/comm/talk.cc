@@ -27,7 +27,7 @@ bool wants_checks() {
 Talk::Talk(Mesh& mesh, const Job& job)
     : mesh_(mesh),
       job_(job),
-      header_(job.header),
+      header_(job.compared()),
       peers_(static_cast<size_t>(mesh.size())),
       checks_(wants_checks()),
       since_(Clock::now()),
@@ -90,6 +90,10 @@ void Talk::wait(const Pending& pending) {
 
 void Talk::settle() {
   drive([&] { return all_done(); });
+}
+
+void Talk::finish() {
+  settle();
   if (!checks_) return;
   std::vector<uint32_t> mine;
   for (const Peer& p : peers_) mine.push_back(p.check_out);
@@ -101,14 +105,14 @@ void Talk::settle() {
     send(r, &mine[static_cast<size_t>(r)], sizeof(uint32_t));
     receive(r, &p.theirs, sizeof(uint32_t));
   }
-  drive([&] { return all_done(); });
+  settle();
   for (int r = 0; r < mesh_.size(); ++r) {
     if (peers_[static_cast<size_t>(r)].theirs == here[static_cast<size_t>(r)]) continue;
     Message m;
     m << '[' << name_of(header_.kind) << "] collective " << header_.sequence << " of group "
-      << mesh_.number() << ", " << describe(header_) << ": rank "
-      << mesh_.world_rank(mesh_.rank()) << " received other bytes than rank "
-      << mesh_.world_rank(r) << " sent (ARGOSY_COMM_CHECK). Do this: look for a defect of the"
+      << mesh_.number() << ", " << describe(header_) << ": rank " << mesh_.world_rank(mesh_.rank())
+      << " received other bytes than rank " << mesh_.world_rank(r)
+      << " sent (ARGOSY_COMM_CHECK). Do this: look for a defect of the"
       << " network or of these hosts' memory.";
     mesh_.fail(Failure::connection, m.str());
   }
@@ -304,8 +308,8 @@ void Talk::check_waiting(bool late) {
     mesh_.check();
     const bool is_lost = !lost.empty();
     const Failure failure = is_lost ? Failure::lost : Failure::closed;
-    mesh_.fail(failure, text_of_waiting(mesh_, header_, failure, is_lost ? lost : left, {},
-                                        job_.seconds));
+    mesh_.fail(failure,
+               text_of_waiting(mesh_, header_, failure, is_lost ? lost : left, {}, job_.seconds));
   }
   if (!late) return;
   if (!said_ && now - since_ >= std::min<Clock::duration>(kSaysSo, limit_of(job_.seconds) / 4)) {

@@ -32,6 +32,8 @@ class Talk {
   void wait(const Pending& pending);
   // Until all is done and all headers are compared.
   void settle();
+  // The same at the end; then checksums of all that was said are compared (ARGOSY_COMM_CHECK).
+  void finish();
 
  private:
   // Bytes of pieces, or at an address.

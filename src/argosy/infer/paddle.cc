@@ -31,28 +31,27 @@ const PaddleLibrary& library() {
   return loaded;
 }
 
-// A Protobuf of blocks begins with the key of its first field. (Other JSON files are in use, and
-// Programs of our own have been called .pdmodel.)
-bool begins_like_paddle(bool json, std::string_view head) {
-  return json ? head.find("\"base_code\"") != std::string_view::npos
-              : head[0] == '\n' && head.size() > 2;
+// A Protobuf of blocks begins with the key of its first field, JSON with the name of its format.
+// (Programs of our own have been called .pdmodel too.)
+bool begins_like_paddle(std::string_view head) {
+  if (head.empty()) return false;
+  return head[0] == '{' ? head.find("\"base_code\"") != std::string_view::npos
+                        : head[0] == '\n' && head.size() > 2;
 }
 
 }  // namespace
 
 bool recognizes_paddle(const std::string& path, std::string_view head) {
-  const std::filesystem::path p(path);
-  if (!head.empty()) return begins_like_paddle(p.extension() == ".json", head);
+  if (!head.empty()) return begins_like_paddle(head);
   // A folder, or a prefix.
+  const std::filesystem::path p(path);
   const std::filesystem::path candidates[] = {path + ".json", path + ".pdmodel", p / "__model__",
                                               p / "inference.json", p / "inference.pdmodel"};
   for (const auto& file : candidates) {
     char bytes[256];
     std::ifstream in(file, std::ios::binary);
     in.read(bytes, sizeof bytes);
-    if (in.gcount() > 0 &&
-        begins_like_paddle(file.extension() == ".json", {bytes, static_cast<size_t>(in.gcount())}))
-      return true;
+    if (begins_like_paddle({bytes, static_cast<size_t>(in.gcount())})) return true;
   }
   return false;
 }

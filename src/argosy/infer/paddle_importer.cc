@@ -1,5 +1,7 @@
+#include "argosy/infer/importer.h"
 #include "argosy/infer/paddle.h"
 
+// Models of Paddle for whoever asks infer::load: predictors.
 namespace argosy::infer {
 namespace {
 

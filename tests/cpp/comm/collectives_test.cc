@@ -21,13 +21,16 @@ float sum_of(int size, int64_t i) {
 }  // namespace
 
 class Collectives : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Collectives, testing::Values(Over::board, Over::mesh, Over::ring),
+INSTANTIATE_TEST_SUITE_P(Ways, Collectives,
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 class Groups : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Groups, testing::Values(Over::board, Over::mesh, Over::ring),
+INSTANTIATE_TEST_SUITE_P(Ways, Groups,
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 class Transfers : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Transfers, testing::Values(Over::board, Over::mesh, Over::ring),
+INSTANTIATE_TEST_SUITE_P(Ways, Transfers,
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 
 TEST_P(Collectives, AllReduceSums) {

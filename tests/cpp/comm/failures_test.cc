@@ -27,15 +27,17 @@ Failure failure_of(const std::function<void()>& call) {
 }  // namespace
 
 class Failures : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Failures, testing::Values(Over::board, Over::mesh, Over::ring),
+INSTANTIATE_TEST_SUITE_P(Ways, Failures,
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 class Recorder : public Ranks {};
-INSTANTIATE_TEST_SUITE_P(Ways, Recorder, testing::Values(Over::board, Over::mesh, Over::ring),
+INSTANTIATE_TEST_SUITE_P(Ways, Recorder,
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
                          name_of_way);
 
 TEST_P(Failures, OtherSizesDtypesKindsRootsAndOps) {
   const auto differ = [&](int size, const std::function<void(ProcessGroup&)>& odd,
-                         const std::string& text) {
+                          const std::string& text) {
     const auto errors = run_ranks(size, 20, [&](ProcessGroup& g) {
       Tensor x = numbers(0, 4);
       g.barrier();
@@ -65,6 +67,23 @@ TEST_P(Failures, OtherSizesDtypesKindsRootsAndOps) {
     differ(
         size, [](ProcessGroup& g) { g.barrier(); }, "barrier");
   }
+}
+
+TEST_P(Failures, DisagreementAboutLargeTensors) {
+  const std::vector<std::function<void(ProcessGroup&)>> odd = {
+      [](ProcessGroup& g) { g.all_reduce({numbers(0, 20001)}, Reduce::sum); },
+      [](ProcessGroup& g) { g.all_reduce({numbers(0, 5)}, Reduce::sum); },
+      [](ProcessGroup& g) { g.broadcast({numbers(0, 20000)}, 0); },
+      [](ProcessGroup& g) { g.barrier(); },
+  };
+  for (int size : {4, 6})
+    for (const auto& call : odd) {
+      const auto errors = run_ranks(size, 20, [&](ProcessGroup& g) {
+        g.barrier();
+        g.rank() == 1 ? call(g) : static_cast<void>(g.all_reduce({numbers(0, 20000)}, Reduce::sum));
+      });
+      expect_same(errors, {"the ranks of group 0 disagree about collective 1", "on rank 1"});
+    }
 }
 
 TEST_P(Failures, UnequalSizesThatDoNotFit) {

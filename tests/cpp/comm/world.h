@@ -7,15 +7,15 @@
 #include <thread>
 #include <vector>
 
+#include "argosy/comm/hybrid.h"
 #include "argosy/comm/process_group.h"
-#include "argosy/comm/mesh.h"
 #include "argosy/comm/thread_engine.h"
 #include "argosy/comm/thread_network.h"
 
 namespace argosy::comm {
 
 // What connects the ranks of a test.
-enum class Over { board, mesh, ring };
+enum class Over { board, mesh, ring, hybrid };
 
 // How each rank gets its group; called on the rank's thread.
 using Connect = std::function<std::shared_ptr<ProcessGroup>(double seconds)>;
@@ -26,6 +26,21 @@ inline std::vector<Connect> connections(Over over, int size) {
     for (auto& engine : thread_engines(size))
       out.push_back([engine](double seconds) mutable {
         return ProcessGroup::world(std::move(engine), seconds);
+      });
+  } else if (over == Over::hybrid) {
+    // Two ranks a host, the last one perhaps alone.
+    std::vector<std::string> hosts;
+    for (int r = 0; r < size; ++r) hosts.push_back(std::to_string(r / 2));
+    std::vector<std::shared_ptr<Engine>> engines;
+    for (int r = 0; r + 1 < size; r += 2)
+      for (auto& engine : thread_engines(2)) engines.push_back(engine);
+    engines.resize(static_cast<size_t>(size));
+    size_t rank = 0;
+    for (auto& network : thread_networks(size))
+      out.push_back([network, hosts, engine = engines[rank++]](double seconds) mutable {
+        return ProcessGroup::world(
+            Hybrid::world(std::move(network), Algorithm::shares, std::move(engine), hosts, seconds),
+            seconds);
       });
   } else {
     const Algorithm algorithm = over == Over::ring ? Algorithm::ring : Algorithm::shares;
@@ -71,7 +86,7 @@ class Ranks : public testing::TestWithParam<Over> {
 };
 
 inline std::string name_of_way(const testing::TestParamInfo<Over>& info) {
-  constexpr const char* kNames[] = {"board", "mesh", "ring"};
+  constexpr const char* kNames[] = {"board", "mesh", "ring", "hybrid"};
   return kNames[static_cast<int>(info.param)];
 }
 

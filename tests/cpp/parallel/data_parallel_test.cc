@@ -65,7 +65,8 @@ Tensor part(int ranks, int rank) {
   return all.view({kBatch, kIn}, all.strides(), rank * kBatch * kIn);
 }
 
-void check_equals_one_rank(int size, const Options& options, double tolerance) {
+void check_equals_one_rank(int size, const Options& options, double tolerance,
+                           comm::Over over = comm::Over::board) {
   std::vector<std::vector<double>> want;
   {
     Step whole(samples(size));
@@ -73,22 +74,27 @@ void check_equals_one_rank(int size, const Options& options, double tolerance) {
     for (int i = 0; i < 20; ++i) execute(whole.r.program, whole.r.feeds);
     for (const Tensor& t : whole.parameters) want.push_back(test::elements<double>(t));
   }
-  on_ranks(size, [&](ProcessGroup& g) {
-    Step step(part(size, g.rank()));
-    EXPECT_TRUE(step.r.rewrite({"data_parallel"}, options));
-    EXPECT_FALSE(step.r.rewrite({"data_parallel"}, options));  // they are averages already
-    for (int i = 0; i < 20; ++i) execute(step.r.program, step.r.feeds);
-    for (size_t k = 0; k < want.size(); ++k) {
-      const auto got = test::elements<double>(step.parameters[k]);
-      for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[k][i], tolerance);
-    }
-  });
+  on_ranks(
+      size,
+      [&](ProcessGroup& g) {
+        Step step(part(size, g.rank()));
+        EXPECT_TRUE(step.r.rewrite({"data_parallel"}, options));
+        EXPECT_FALSE(step.r.rewrite({"data_parallel"}, options));  // they are averages already
+        for (int i = 0; i < 20; ++i) execute(step.r.program, step.r.feeds);
+        for (size_t k = 0; k < want.size(); ++k) {
+          const auto got = test::elements<double>(step.parameters[k]);
+          for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[k][i], tolerance);
+        }
+      },
+      over);
 }
 
 }  // namespace
 
 TEST(DataParallel, RanksTrainAsOne) {
   for (int size : {1, 2, 3, 8, 64}) check_equals_one_rank(size, {}, 1e-12);
+  for (comm::Over over : {comm::Over::mesh, comm::Over::ring})
+    for (int size : {2, 3, 8}) check_equals_one_rank(size, {}, 1e-12, over);
   // A bucket for each gradient.
   check_equals_one_rank(3, {{"data_parallel.bucket", "1"}, {"data_parallel.first_bucket", "1"}},
                         1e-12);

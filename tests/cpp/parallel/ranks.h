@@ -11,16 +11,18 @@ namespace argosy::parallel {
 
 // Runs body(group) on `size` ranks, for whose Programs the group is number 0. What each rank threw.
 inline std::vector<std::string> errors_on_ranks(
-    int size, double seconds, const std::function<void(comm::ProcessGroup&)>& body) {
-  return comm::run_ranks(size, seconds, [&](comm::ProcessGroup& group) {
+    int size, double seconds, const std::function<void(comm::ProcessGroup&)>& body,
+    comm::Over over = comm::Over::board) {
+  return comm::run_ranks(over, size, seconds, [&](comm::ProcessGroup& group) {
     comm::Groups groups;
     groups.enter(0, group.shared_from_this());
     const comm::Groups::Scope scope(groups);
     body(group);
   });
 }
-inline void on_ranks(int size, const std::function<void(comm::ProcessGroup&)>& body) {
-  for (const std::string& error : errors_on_ranks(size, 60, body)) EXPECT_EQ(error, "");
+inline void on_ranks(int size, const std::function<void(comm::ProcessGroup&)>& body,
+                     comm::Over over = comm::Over::board) {
+  for (const std::string& error : errors_on_ranks(size, 60, body, over)) EXPECT_EQ(error, "");
 }
 
 using program::Program;

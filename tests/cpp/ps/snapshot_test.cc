@@ -193,6 +193,28 @@ TEST_F(Snapshot, ALaterSaveDoesNotWaitForOneThatWasGivenUp) {
   EXPECT_EQ(std::distance(fs::directory_iterator(target()), fs::directory_iterator()), 2);
 }
 
+// Whoever waits for its turn on the first server is not taken for one that was given up.
+TEST_F(Snapshot, SavesOfSeveralClientsFollowEachOther) {
+  TestHost first("", "none", 0, 2), second("", "none", 1, 2);
+  first.recover();
+  second.recover();
+  const auto save = [&] {
+    const SaveId id = first.durability().reserve_save();
+    for (TestHost* h : {&first, &second}) h->durability().prepare_save(id, opened(), 0);
+    for (TestHost* h : {&first, &second}) h->durability().pause(id, std::chrono::seconds(60));
+    for (TestHost* h : {&first, &second}) h->durability().finish_save(id);
+    for (TestHost* h : {&second, &first}) h->durability().publish_save(id);
+  };
+  std::vector<std::string> errors(4);
+  std::vector<std::thread> clients;
+  for (std::string& error : errors)
+    clients.emplace_back([&] {
+      for (int i = 0; i < 5 && error.empty(); ++i) error = error_of(save);
+    });
+  for (std::thread& client : clients) client.join();
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
 TEST_F(Snapshot, WhatDoesNotFitIsRefused) {
   EXPECT_NE(load_error().find("has no snapshot.json"), std::string::npos);
   save(2, 7, 1, 100);

@@ -26,7 +26,9 @@ def imported(package, text):
 
 def test_names_are_ours_and_those_of_compat_come_first():
     argosy.enable_compat()
-    got = imported("a.b", "import torch, torch.nn.functional as F\nfrom torch import nn\nx = torch.ones([2])")
+    got = imported(
+        "a.b", "import torch, torch.nn.functional as F\nfrom torch import nn\nx = torch.ones([2])"
+    )
     assert got.torch.sin is argosy.sin and got.F.relu is argosy.nn.functional.relu
     assert got.torch.sort is argosy.compat.sort and got.nn.Linear is argosy.compat.nn.Linear
     assert got.torch.nn is got.nn and isinstance(got.x, argosy.Tensor)

@@ -8,7 +8,7 @@ import pytest
 import argosy as paddle
 from argosy import _support
 from argosy.distributed import fleet
-from argosy.distributed.launch import arguments
+from argosy.distributed.launch import arguments, ports
 
 
 @pytest.fixture(autouse=True)
@@ -26,9 +26,7 @@ def test_several_trainers_without_addresses_or_servers(environment):
     with pytest.raises(ValueError, match="one of PADDLE_TRAINERS_NUM=4, but there are no servers"):
         fleet.init(is_collective=False)
     network = paddle.nn.Linear(1, 1)
-    with pytest.raises(
-        ValueError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\), but nothing says where"
-    ):
+    with pytest.raises(ValueError, match="one of 4, but nothing says where"):
         paddle.distributed.init_parallel_env()
     with pytest.raises(ValueError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\), but nothing"):
         paddle.Model(network).prepare()
@@ -42,19 +40,19 @@ def test_several_trainers_without_addresses_or_servers(environment):
 
 def test_addresses_of_several_trainers(environment):
     environment.setenv("PADDLE_TRAINERS_NUM", "2")
-    environment.setenv("PADDLE_TRAINER_ENDPOINTS", "10.0.0.1:1,10.0.0.2:2")
-    with pytest.raises(NotImplementedError, match="only ranks of one host are supported so far"):
+    environment.setenv("PADDLE_TRAINER_ID", "1")
+    environment.setenv("PADDLE_PG_TIMEOUT", "500")
+    (port,) = ports.pick(1)
+    environment.setenv("PADDLE_TRAINER_ENDPOINTS", f"127.0.0.1:{port},10.0.0.2:2")
+    with pytest.raises(RuntimeError, match="none has answered within 0.5 s"):
         fleet.init(is_collective=True)
 
 
 @pytest.mark.parametrize(
     "given, name",
     [
-        (["--nnodes", "2"], "--nnodes: expected one host, got 2"),
-        (["--nnodes", "1:4"], "--nnodes: expected one host, got 4"),
-        (["--ips", "10.0.0.1,10.0.0.2"], "--ips: expected one host, got 2"),
-        (["--rank", "1"], "--rank: expected one host, got 2"),
-        (["--workers", "10.0.0.1:1,10.0.0.2:1"], "--workers: expected one host, got 2"),
+        (["--rank", "1"], "--rank: expected the number of this host"),
+        (["--workers", "10.0.0.1:1,10.0.0.2:1"], "--workers: expected addresses of one host"),
         (["--workers", "10.9.8.7:1"], "--workers: 10.9.8.7:1 are not of this host"),
         (["--workers", "0"], "--workers: expected at least one process, got 0"),
         (
@@ -77,7 +75,7 @@ def test_the_command_says_so_too(tmp_path):
     program.write_text("print('trained alone')\n")
     command = [sys.executable, "-m", "argosy.distributed.launch", "--nnodes", "2", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
-    assert done.returncode != 0 and "--nnodes: expected one host, got 2" in done.stderr
+    assert done.returncode != 0 and "--nnodes 2: expected --master" in done.stderr
     assert "trained alone" not in done.stdout
 
 
@@ -107,7 +105,7 @@ def test_one_device_is_one_process(tmp_path):
 
 
 @pytest.mark.parametrize("name", """
-amp recompute localsgd gradient_merge lars lamb sync_batch_norm fp16_allreduce
+amp recompute localsgd gradient_merge lars lamb sync_batch_norm
 """.split())  # fmt: skip
 def test_switches_of_eager_training_raise_by_name_for_programs(name):
     strategy = fleet.DistributedStrategy()

@@ -3,7 +3,9 @@
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
+import argosy
 from argosy.distributed._buckets import in_buckets
+from argosy.distributed._reducer import _FORMS, _Plan
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -24,6 +26,13 @@ def test_networks_train_as_one(network, count):
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_exchange_while_backward_goes_on(count):
     for rank in ranks.run("overlap", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("seed", [1, 2])  # an even one: all parameters are used
+def test_random_passes(seed, count):
+    for rank in ranks.run("random_passes", count, str(seed), "30"):
         assert "all is well" in rank.text
 
 
@@ -87,3 +96,18 @@ def test_a_process_leaves_in_the_middle_of_backward(what):
     for rank in others:
         assert rank.code == 0, rank.text
         assert any(f"typed: {kind}" in rank.text for kind in kinds), rank.text
+
+
+def test_large_gradients_travel_in_several_buckets():
+    """Limits are those of the default arguments; the first exchange must not wait for the last layer."""
+    limits = [1 << 20, 25 << 20]
+    weights = [argosy.ones([1024, 1024]) for _ in range(4)]  # 4 MB each
+    dense = _FORMS.index((argosy.float32, False))
+    plan = _Plan(weights, [3, 2, 1, 0], [dense] * 4, [0] * 4, limits)
+    assert plan.early == [[3], [2], [1], [0]] and plan.late == []
+    small = [argosy.ones([64, 64]) for _ in range(40)]  # 16 KB each
+    plan = _Plan(small, range(40), [dense] * 40, [0] * 38 + [1, 1], limits)
+    assert plan.early == [list(range(38))] and plan.late == [[38, 39]]
+    half = _FORMS.index((argosy.float16, False))
+    plan = _Plan(weights, range(4), [half, half, 0, dense], [0] * 4, [1 << 30])
+    assert plan.early == [[0], [1], [3]] and sorted(plan.dtypes) == [0, 1, 3]

@@ -14,7 +14,9 @@ def untold(monkeypatch):
     monkeypatch.setattr(_support, "_told", set())
 
 
-@pytest.mark.parametrize("config", [None, {"kernel": {"enable": True, "tuning_range": [1, 5]}}, {"layout": {}}])
+@pytest.mark.parametrize(
+    "config", [None, {"kernel": {"enable": True, "tuning_range": [1, 5]}}, {"layout": {}}]
+)
 def test_what_is_enabled_is_said_to_have_no_effect(config):
     with pytest.warns(UserWarning, match="has no effect: nothing is tuned by trial"):
         autotune.set_config(config)
@@ -46,7 +48,9 @@ def test_wrong_settings_are_said(config, text):
 
 
 def test_what_raises():
-    with pytest.raises(AssertionError, match=r"tuning_range: expected \[first, last\], got \[1, 2, 3\]"):
+    with pytest.raises(
+        AssertionError, match=r"tuning_range: expected \[first, last\], got \[1, 2, 3\]"
+    ):
         autotune.set_config({"kernel": {"tuning_range": [1, 2, 3]}})
     with pytest.raises(TypeError, match="kernel: expected a dict, got 3"):
         autotune.set_config({"kernel": 3})

@@ -5,7 +5,7 @@ import pytest
 
 import argosy as paddle
 
-from .files import field, function, graph, model, node, tensor, value
+from .files import field, function, graph, model, node, tensor, tensor_type, value
 
 X = value("x", "float32", ["n", 3])
 Y = value("y", "float32", None)
@@ -253,6 +253,13 @@ def test_an_error_names_the_node():
 def test_what_is_no_model(data, text):
     with pytest.raises(ValueError, match=text):
         paddle.onnx.load(data)
+
+
+def test_names_that_are_no_text():
+    y = field(1, b"\xff") + field(2, tensor_type("float32", None))
+    relu = field(1, "x") + field(2, b"\xff") + field(4, "Relu")
+    net = load([relu], [X], [y])
+    assert net.outputs[0].name == "\ufffd" and net(floats(1, 3)).shape == [1, 3]
 
 
 def test_there_is_no_such_file(tmp_path):

@@ -78,6 +78,19 @@ def test_jit_load(name):
     check([t.numpy() for t in layer(*map(argosy.to_tensor, inputs))], wanted)
 
 
+@pytest.mark.parametrize("name", ["control2", "control3"])
+def test_predictor(name):
+    inputs, wanted = values(name)
+    path = FOLDER / f"{name}{SUFFIX[name[-1]]}"
+    config = argosy.inference.Config(str(path), str(FOLDER / f"{name}.pdiparams"))
+    predictor = argosy.inference.create_predictor(config)
+    for key, value in zip(predictor.get_input_names(), inputs, strict=True):
+        predictor.get_input_handle(key).copy_from_cpu(value)
+    predictor.run()
+    names = predictor.get_output_names()
+    check([predictor.get_output_handle(n).copy_to_cpu() for n in names], wanted)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_from_memory(name):
     inputs, wanted = values(name)

@@ -107,7 +107,9 @@ def test_forms_change_with_their_history():
             change(argosy.to_tensor(START, stop_gradient=False))
 
 
-@pytest.mark.parametrize("key", [0, slice(0, 2), slice(None, None, 2), (slice(1, None), 0), ([2, 0],), (Ellipsis, 1)])
+@pytest.mark.parametrize(
+    "key", [0, slice(0, 2), slice(None, None, 2), (slice(1, None), 0), ([2, 0],), (Ellipsis, 1)]
+)
 def test_parts_are_scaled_in_place(key):
     """The product needs its left operand only for the right one's gradient, so writing over it is fine."""
     u = argosy.to_tensor(np.arange(1.0, 13).reshape(3, 4), stop_gradient=False)
@@ -135,7 +137,8 @@ def test_a_factor_that_is_needed_is_kept_before_it_is_written():
 
 
 @pytest.mark.parametrize(
-    "name", ["matmul", "bmm", "multiply", "cross", "linear", "conv2d", "conv2d_transpose", "linear_rows"]
+    "name",
+    ["matmul", "bmm", "multiply", "cross", "linear", "conv2d", "conv2d_transpose", "linear_rows"],
 )
 def test_an_operand_may_be_written_where_the_other_needs_no_gradient(name):
     functional = argosy.nn.functional
@@ -152,7 +155,10 @@ def test_an_operand_may_be_written_where_the_other_needs_no_gradient(name):
     for needing in (0, 1):
         grads = []
         for written in (False, True):
-            operands = [argosy.to_tensor(value, stop_gradient=i != needing) for i, value in enumerate(values)]
+            operands = [
+                argosy.to_tensor(value, stop_gradient=i != needing)
+                for i, value in enumerate(values)
+            ]
             parts = [operand * 1.0 for operand in operands]
             y = call(*parts)
             if written:

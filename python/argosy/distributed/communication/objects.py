@@ -1,8 +1,9 @@
-"""Exchanging objects: they are pickled, so only processes of this job and user can send them, which
-is what connecting them checks (init_parallel_env)."""
+"""Exchanging objects: they are pickled, so only processes of this job can send them, which is what
+connecting them checks (init_parallel_env)."""
 
 from __future__ import annotations
 
+import os
 import pickle
 
 import numpy as np
@@ -39,6 +40,19 @@ def _bytes(count):
     return _tensor(np.empty([count], dtype=np.uint8))
 
 
+def _entered(what, group):
+    """The group, None where this process is no member. Pickles run code: between hosts they are taken
+    only from who has proved that it belongs to the job."""
+    group = _calls.entered(what, group)
+    handle = group and group.process_group
+    if handle and _core.comm_info(handle)[3] == "tcp" and not os.environ.get("ARGOSY_JOB_TOKEN"):
+        raise PermissionError(
+            f"[{what}] objects are pickled, and between hosts anybody could send some: expected the job to"
+            " have a secret, got none. Do this: set ARGOSY_JOB_TOKEN to the same text on all hosts."
+        )
+    return group
+
+
 def all_gather_object(object_list, obj, group=None):
     """Appends each process's object to object_list.
 
@@ -54,7 +68,7 @@ def all_gather_object(object_list, obj, group=None):
         >>> objects
         [{'rank': 0}]
     """
-    group = _calls.entered("distributed.all_gather_object", group)
+    group = _entered("distributed.all_gather_object", group)
     if group is None:
         return
     data = _packed(obj)
@@ -81,7 +95,7 @@ def broadcast_object_list(object_list, src, group=None):
         >>> paddle.distributed.broadcast_object_list([1, "two"], src=0)
     """
     what = "distributed.broadcast_object_list"
-    group = _calls.entered(what, group)
+    group = _entered(what, group)
     if not isinstance(object_list, list):
         raise TypeError(
             f"[{what}] object_list: expected a list, got"
@@ -120,7 +134,7 @@ def scatter_object_list(out_object_list, in_object_list=None, src=0, group=None)
         ['mine']
     """
     what = "distributed.scatter_object_list"
-    group = _calls.entered(what, group)
+    group = _entered(what, group)
     if group is None:
         return
     root = member(what, group, src)

@@ -3,11 +3,14 @@
 import argparse
 import os
 import pathlib
+import re
 import secrets
 import socket
 
 from . import ports
 from .folders import job_folder
+from .nodes import DEFAULT_PORT, Nodes
+from .supervision import say
 
 __all__ = ["Plan", "Task", "add_arguments", "make_plan", "parser", "unprotected"]
 
@@ -33,18 +36,19 @@ class Plan:
     """What is started: tasks of this host, the command, and how failures are met.
 
     job: its name. mark: drawn for each launch, in the environment of all that belongs to it. folder:
-    the name of folders of this launch alone. restart_any: restart after any failure; else only after
+    the name of folders of this launch alone. nodes: the launchers of all hosts, None for one. restart_any: restart after any failure; else only after
     death by a signal. whole: the job has no processes that other launchers started.
     """
 
-    def __init__(self, options, tasks, job, mark, whole):
+    def __init__(self, options, tasks, job, mark, whole, nodes=None):
         self.tasks = tasks
         self.job = job
         self.mark = mark
         self.folder = job_folder(job, mark)
         self.whole = whole
+        self.nodes = nodes
         # Processes of one group: none can be restarted alone, and each ends when another has failed.
-        self.together = len(tasks) > 1 and all(
+        self.together = (len(tasks) > 1 or nodes is not None) and all(
             task.kind == "worker"
             and "PADDLE_PSERVERS_IP_PORT_LIST" not in task.environ
             and "TRAINING_ROLE" not in task.environ
@@ -96,9 +100,14 @@ def add_arguments(out):
     group.add_argument("--host", help="this host among the addresses (default: its own addresses)")
     group.add_argument("--start_port", type=int, help="first port (default: free ones)")
     group.add_argument("--nproc_per_node", type=int, help="processes without servers (default: 1)")
-    group.add_argument("--nnodes", default="1", help="hosts of a job without servers: 1")
-    for name in ("--master", "--rank", "--ips"):
-        group.add_argument(name, help=argparse.SUPPRESS)
+    group.add_argument("--nnodes", default="1", help="hosts of a job without servers (default 1)")
+    group.add_argument(
+        "--master",
+        metavar="HOST:PORT",
+        help="where the launchers of all hosts meet: one of the hosts",
+    )
+    group.add_argument("--rank", help="this host's number among them (default: as they come)")
+    group.add_argument("--ips", metavar="HOST,..", help="the hosts; they meet on the first one")
     for name in ("--log_level", "--log_overwrite", "--with_gloo"):  # of Paddle's own launcher
         group.add_argument(name, help=argparse.SUPPRESS)
     for name in ("devices", "gpus", "xpus"):
@@ -230,19 +239,20 @@ def make_plan(options):
     if os.environ.get("ARGOSY_JOB_MARK"):  # a launch by a process of a job belongs to that, too
         mark = f"{os.environ['ARGOSY_JOB_MARK']},{mark}"
     environ = _common_environ(options, job, mark)
+    nodes = None
     if options.run_mode == "collective" or not servers:
         if servers or options.run_mode == "ps":
             raise ValueError(
                 "servers and workers need --servers N (run_mode ps); --run_mode collective has none."
             )
-        tasks = _collective(options, workers, environ)
+        tasks, nodes = _collective(options, workers, environ)
     else:
         if options.on == "ray":
             tasks = _members(servers, workers, environ)
         else:
             tasks = _parameter_server(options, servers, workers, environ)
     whole = True
-    if options.on == "local":
+    if options.on == "local" and nodes is None:
         lists = ("PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_TRAINER_ENDPOINTS")
         known = tasks[0].environ
         whole = len(tasks) == sum(len(known[n].split(",")) for n in lists if n in known)
@@ -250,7 +260,7 @@ def make_plan(options):
             host, _, port = task.environ["PADDLE_CURRENT_ENDPOINT"].rpartition(":")
             if task.kind == "server":
                 ports.check(host, int(port))
-    return Plan(options, tasks, job, mark, whole)
+    return Plan(options, tasks, job, mark, whole, nodes)
 
 
 def _common_environ(options, job, mark):
@@ -303,32 +313,21 @@ def _secrets(alone):
 
 
 def _count_of_processes(options, workers):
-    """How many processes without servers the arguments ask for. Raises ValueError where they differ,
-    or name other hosts."""
-
-    def listed(text):
-        return [part for part in (text or "").split(",") if part.strip()]
-
-    hosts = {
-        "--nnodes": max(int(n) if n.isdigit() else 1 for n in options.nnodes.split(":")),
-        "--ips": max(len(listed(options.ips)), 1),
-    }
-    if options.rank not in (None, "0", "-1"):
-        hosts["--rank"] = int(options.rank) + 1 if options.rank.isdigit() else 2
+    """How many processes without servers this host is asked for. Raises ValueError where the arguments
+    differ."""
     if isinstance(workers, list):
-        hosts["--workers"] = len({worker.rpartition(":")[0] for worker in workers})
-    for name, count in hosts.items():
-        if count > 1:
+        hosts = len({worker.rpartition(":")[0] for worker in workers})
+        if hosts > 1:
             raise ValueError(
-                f"{name}: expected one host, got {count}; only ranks of one host are supported so far."
-                " Do this: --nproc_per_node N on one host, or --servers N --workers N."
+                f"--workers: expected addresses of one host without --servers, got those of {hosts}. Do"
+                " this: --nnodes N --master HOST:PORT --nproc_per_node N on each host."
             )
     asked = {
         "--nproc_per_node": options.nproc_per_node,
         "--workers": len(workers) if isinstance(workers, list) else workers,
     }
     for name in ("devices", "gpus", "xpus"):
-        asked[f"--{name}"] = len(listed(getattr(options, name))) or None
+        asked[f"--{name}"] = len(_listed(getattr(options, name))) or None
     asked = {name: count for name, count in asked.items() if count is not None}
     if len(set(asked.values())) > 1:
         raise ValueError(
@@ -342,8 +341,68 @@ def _count_of_processes(options, workers):
     return count
 
 
+def _listed(text):
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _hosts(options):
+    """How many hosts, where their launchers meet, and which this one is (None: as they come). Raises
+    ValueError where the arguments differ."""
+    if not re.fullmatch(r"[1-9]\d*", options.nnodes):
+        raise ValueError(
+            f"--nnodes: expected a number of hosts, got {options.nnodes}. Do this: say how many there are;"
+            " a job does not grow or shrink while it runs."
+        )
+    count, hosts = int(options.nnodes), _listed(options.ips)
+    if hosts and count not in (1, len(hosts)):
+        raise ValueError(f"--ips has {len(hosts)} hosts, --nnodes says {count}.")
+    count = max(count, len(hosts))
+    rank = None if options.rank in (None, "", "-1") else options.rank
+    if rank is not None and not (rank.isdigit() and int(rank) < count):
+        raise ValueError(
+            f"--rank: expected the number of this host, below --nnodes {count}, got {rank}."
+        )
+    master = options.master
+    if hosts and count > 1:
+        master = master or f"{hosts[0]}:{options.start_port or DEFAULT_PORT}"
+        if rank is None:
+            here = _addresses_of_this_host(options.host)
+            found = [number for number, host in enumerate(hosts) if host in here]
+            if len(found) != 1:
+                raise ValueError(
+                    f"--ips: expected one that is this host ({', '.join(sorted(here))}), found"
+                    f" {len(found)}. Do this: --rank with the number of this host, or --host."
+                )
+            rank = found[0]
+    if count > 1 and not master:
+        raise ValueError(
+            f"--nnodes {count}: expected --master HOST:PORT, where the launchers of all hosts meet. Do"
+            " this: give all of them the same address of one of the hosts."
+        )
+    return count, master, None if rank is None else int(rank)
+
+
+def _meet(options, count):
+    """The launchers of all hosts; None where there is one."""
+    hosts, master, rank = _hosts(options)
+    if hosts == 1:
+        return None
+    if options.on == "ray":
+        raise ValueError("--on ray places the processes itself, on hosts of its own: no --nnodes.")
+    token = os.environ.get("ARGOSY_JOB_TOKEN", "")
+    if not token:
+        say(
+            "ARGOSY_JOB_TOKEN is not set: whoever reaches these hosts' ports can join the job. Do this:"
+            " set it to the same secret on all hosts."
+        )
+    return Nodes(hosts, master, rank, count, token)
+
+
 def _collective(options, workers, environ):
     count = _count_of_processes(options, workers)
+    nodes = _meet(options, count)
+    if nodes is not None:
+        return _collective_of_node(options, nodes, count, environ), nodes
     if count > 1 and options.on == "ray":
         raise ValueError("--on ray places servers and workers: --servers N --workers N.")
     if isinstance(workers, list):
@@ -366,14 +425,47 @@ def _collective(options, workers, environ):
     if count > 1:
         environ["PADDLE_MASTER"] = options.master or endpoints[0]
         environ["ARGOSY_JOB_TOKEN"] = _secrets(True)["ARGOSY_JOB_TOKEN"]
+    return _ranks_of_host(environ, endpoints, 0), None
+
+
+def _ranks_of_host(environ, endpoints, first):
+    """Tasks of this host, whose numbers begin at `first`."""
     tasks = []
-    for rank, endpoint in enumerate(endpoints):
+    for here, endpoint in enumerate(endpoints):
+        rank = first + here
         own = dict(environ, PADDLE_CURRENT_ENDPOINT=endpoint)
-        for name in ("TRAINER_ID", "GLOBAL_RANK", "LOCAL_RANK", "RANK_IN_NODE"):
-            own[f"PADDLE_{name}"] = str(rank)
-        tasks.append(Task("worker", rank, own, f"workerlog.{rank}"))
+        for name, number in (
+            ("TRAINER_ID", rank),
+            ("GLOBAL_RANK", rank),
+            ("LOCAL_RANK", here),
+            ("RANK_IN_NODE", here),
+        ):
+            own[f"PADDLE_{name}"] = str(number)
+        tasks.append(Task("worker", rank, own, f"workerlog.{here}"))
     _share_cores(tasks)
     return tasks
+
+
+def _collective_of_node(options, nodes, count, environ):
+    first = options.start_port or DEFAULT_PORT + 1
+    endpoints = []  # nobody listens there: they say which host each process is on
+    for node in nodes.nodes:
+        host = f"[{node['host']}]" if ":" in node["host"] else node["host"]
+        endpoints += [f"{host}:{first + i}" for i in range(node["processes"])]
+    environ = dict(
+        environ,
+        PADDLE_TRAINERS_NUM=str(nodes.world),
+        PADDLE_GLOBAL_SIZE=str(nodes.world),
+        PADDLE_LOCAL_SIZE=str(count),
+        PADDLE_NNODES=str(nodes.count),
+        PADDLE_NODE_RANK=str(nodes.rank),
+        PADDLE_TRAINER_ENDPOINTS=",".join(endpoints),
+        ARGOSY_STORE_SERVED="1",
+        **dict.fromkeys(
+            ("ARGOSY_JOB_ID", "PADDLE_JOB_ID"), nodes.agree("job", environ["ARGOSY_JOB_ID"])
+        ),
+    )
+    return _ranks_of_host(environ, endpoints[nodes.first : nodes.first + count], nodes.first)
 
 
 def unprotected(hosts, environ):

@@ -8,6 +8,7 @@ import time
 
 from . import guardian
 from .folders import Folders
+from .nodes import Verdict
 from .output import Follower, last_lines
 from .supervision import describe, exit_code, refusal, say
 
@@ -34,6 +35,7 @@ class _Process:
         self.killed_by_us = False
 
     def start(self, plan):
+        self.killed_by_us = False
         environ = dict(os.environ, **self.task.environ)
         environ["PADDLE_RESTART_COUNT"] = environ["ARGOSY_RESTART"] = str(self.restarts)
         with open(self.path, "ab" if self.restarts else "wb") as log:
@@ -85,6 +87,7 @@ class _Job:
         self.processes = [_Process(task, folders.logs) for task in plan.tasks]
         self.stop_signal = None
         self.signals = 0
+        self.finished = False  # all processes of this host, while those of others go on
         follow = {"first": plan.tasks[:0], "all": plan.tasks, "none": []}[plan.stream]
         if plan.stream == "first":
             workers = [task for task in plan.tasks if task.kind == "worker"]
@@ -117,8 +120,7 @@ class _Job:
             pass_fds=self.folders.locks,  # the folders are in use until all processes are gone
         )
         try:
-            for process in self.processes:
-                process.start(self.plan)
+            self._start_all()
             return self._watch()
         finally:
             for process in self.processes:
@@ -138,6 +140,24 @@ class _Job:
             for number, handler in old.items():
                 signal.signal(number, handler)
 
+    def _start_all(self):
+        nodes = self.plan.nodes
+        if nodes is not None:
+            address = nodes.store_of_ranks()
+        for process in self.processes:
+            if nodes is not None:
+                process.task.environ["PADDLE_MASTER"] = address
+            process.start(self.plan)
+
+    def _start_again(self):
+        """All processes of the group, which have ended."""
+        self.finished = False
+        if self.plan.nodes is not None:
+            self.plan.nodes.generation += 1
+        for process in self.processes:
+            process.restarts += 1
+        self._start_all()
+
     def _watch(self):
         workers = [p for p in self.processes if p.task.kind == "worker"]
         servers = [p for p in self.processes if p.task.kind == "server"]
@@ -148,6 +168,10 @@ class _Job:
             if self.stop_signal is not None:
                 name = signal.Signals(self.stop_signal).name
                 say(f"{name}: ending {sum(p.running for p in self.processes)} processes.")
+                if self.plan.nodes is not None:
+                    self.plan.nodes.report(
+                        Verdict(f"{name} ended a launcher", 128 + self.stop_signal, 0)
+                    )
                 self._end_all()
                 return 128 + self.stop_signal
             # Who died by a signal did not fail because of another one.
@@ -156,6 +180,13 @@ class _Job:
                 failed = self._failed(process, code)
                 if failed is not None:
                     return failed
+                if self.plan.together:  # all were started again, those that failed after it too
+                    break
+            ended = self._of_other_hosts(all(p.code == 0 for p in workers))
+            if ended is not None:
+                return ended
+            if self.finished:
+                continue
             if workers and all(p.code == 0 for p in workers):
                 if not any(p.running for p in servers):
                     return 0
@@ -176,6 +207,34 @@ class _Job:
                 return 0
             time.sleep(_POLL_SECONDS)
 
+    def _of_other_hosts(self, done_here):
+        """The exit code when the job ends by what launchers of other hosts say; else None."""
+        nodes = self.plan.nodes
+        if nodes is None:
+            return None
+        verdict = nodes.verdict()
+        if verdict is not None:
+            return self._end_together(verdict)
+        if done_here and not self.finished:
+            self.finished = True
+            nodes.finish()
+        if self.finished and nodes.all_finished():
+            return 0
+        time.sleep(_POLL_SECONDS)
+        return None
+
+    def _end_together(self, verdict):
+        """Ends all processes of this host; the exit code, None where they were started again."""
+        self._await_last_words()
+        self._end_all()
+        if not verdict.again:
+            say(f"{verdict.text}: the job is ended.")
+            return verdict.code
+        restart = self.processes[0].restarts + 1
+        say(f"{verdict.text}: restart {restart} of {self.plan.max_restart} of all processes.")
+        self._start_again()
+        return None
+
     def _failed(self, process, code):
         """Restarts it, or ends the job and returns its exit code."""
         process.sweep_group()
@@ -186,6 +245,13 @@ class _Job:
             print(f"    {line}", file=sys.stderr)
         sys.stderr.flush()
         plan = self.plan
+        if plan.together:
+            again = plan.restart_any and process.restarts < plan.max_restart
+            if not again:
+                why = refusal(plan, process.task, code, process.restarts)
+                say(f"{process.task.name} is not restarted: {why}. The job is ended.")
+            verdict = Verdict(f"{process.task.name} {describe(code)}", exit_code(code), again)
+            return self._end_together(plan.nodes.report(verdict) if plan.nodes else verdict)
         why = refusal(plan, process.task, code, process.restarts)
         if why is None:
             process.restarts += 1
@@ -193,8 +259,6 @@ class _Job:
             process.start(plan)
             return None
         say(f"{process.task.name} is not restarted: {why}. The job is ended.")
-        if plan.together:
-            self._await_last_words()
         self._end_all()
         return exit_code(code)
 
@@ -244,3 +308,5 @@ def run(plan):
         return _Job(plan, folders).run()
     finally:
         folders.close()
+        if plan.nodes is not None:
+            plan.nodes.close()

@@ -34,8 +34,11 @@ def refusal(plan, task, code, restarts):
             "what this server held is lost. Do this: --durability log (or snapshot), and it is "
             "restarted with what it had"
         )
-    if plan.together:
-        return "a process cannot join the others of its group again"
+    if plan.together and not plan.restart_any:
+        return (
+            "a process cannot join the others of its group again; --max_restart N starts all of them"
+            " again"
+        )
     if code > 0 and not plan.restart_any:
         return "it ended by an error; --max_restart N restarts after errors too"
     if restarts >= plan.max_restart:

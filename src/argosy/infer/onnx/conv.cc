@@ -129,18 +129,23 @@ Window with_whole_windows(const Node& n, const Tensor& x, Window w) {
   return w;
 }
 
-// The elements of each window at one place of the kernel, for all places: x is padded by `value` so
-// that every window is whole.
-std::vector<Tensor> taps(const Node& n, const Tensor& x, const Window& w, bool ceil, double value) {
+std::vector<int64_t> counts_of(const Node& n, const Tensor& x, const Window& w, bool ceil) {
+  std::vector<int64_t> counts;
+  for (size_t d = 0; d < w.kernel.size(); ++d) counts.push_back(count_windows(n, x, w, d, ceil));
+  return counts;
+}
+
+// The elements of each of `counts` windows at one place of the kernel, for all places: x is padded
+// by `value` so that every window is whole.
+std::vector<Tensor> taps(const Tensor& x, const Window& w, const std::vector<int64_t>& counts,
+                         double value) {
   const size_t dims = w.kernel.size();
-  std::vector<int64_t> pads{0, 0, 0, 0}, axes, counts;
+  std::vector<int64_t> pads{0, 0, 0, 0}, axes;
   for (size_t d = 0; d < dims; ++d) {
-    const int64_t count = count_windows(n, x, w, d, ceil);
-    const int64_t need = (count - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d] + 1;
+    const int64_t need = (counts[d] - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d] + 1;
     pads.push_back(w.padding[2 * d]);
     pads.push_back(std::max<int64_t>(need - x.dim(static_cast<int>(2 + d)) - w.padding[2 * d], 0));
     axes.push_back(static_cast<int64_t>(2 + d));
-    counts.push_back(count);
   }
   const Tensor padded =
       call("pad", {x}, {{"paddings", pads}, {"mode", "constant"}, {"value", op::Scalar(value)}});
@@ -200,7 +205,8 @@ Items max_pool(const Node& n) {
     if (n.wants(1)) n.unsupported("places of a dilated pool");
     const double least = -std::numeric_limits<double>::infinity();
     return {
-        as(ops::max(ops::stack(taps(n, x, w, ceil, least), 0), op::IntArray{0}), given.dtype())};
+        as(ops::max(ops::stack(taps(x, w, counts_of(n, x, w, ceil), least), 0), op::IntArray{0}),
+           given.dtype())};
   }
   const char* tail = n.wants(1) ? "_with_index" : "";
   const Tensors out =
@@ -222,7 +228,8 @@ Items average_pool(const Node& n) {
                   {"padding", ceil ? with_whole_windows(n, x, w).padding : w.padding},
                   {"exclusive", !padding_counts}})};
   // Sums of windows over how many elements they have.
-  const Tensor sum = added(taps(n, x, w, ceil, 0));
+  const std::vector<int64_t> counts = counts_of(n, x, w, ceil);
+  const Tensor sum = added(taps(x, w, counts, 0));
   Window inner = w;
   Tensor ones = ops::ones_like(x);
   if (padding_counts) {
@@ -231,7 +238,7 @@ Items average_pool(const Node& n) {
     ones = call("pad", {ones}, {{"paddings", pads}, {"value", op::Scalar(1.0)}});
     std::fill(inner.padding.begin(), inner.padding.end(), 0);
   }
-  return {ops::divide(sum, added(taps(n, ones, inner, ceil, 0)))};
+  return {ops::divide(sum, added(taps(ones, inner, counts, 0)))};
 }
 
 Items lp_pool(const Node& n) {
@@ -240,7 +247,7 @@ Items lp_pool(const Node& n) {
   const bool ceil = n.flag("ceil_mode");
   const Window w = window_of(n, x, n.integers("kernel_shape"), false);
   const Tensor powers = ops::pow(ops::abs(x), p);
-  const Tensor sum = added(taps(n, powers, w, ceil, 0));
+  const Tensor sum = added(taps(powers, w, counts_of(n, powers, w, ceil), 0));
   return {ops::pow(sum, 1 / p)};
 }
 

@@ -67,7 +67,7 @@ Tensor round_small(const SmallFloat& f, const Tensor& x, bool saturate) {
     instead = f.infinities ? ops::multiply(sign, number(infinity, y))
                            : ops::full_like(y, op::Scalar(std::nan("")));
   y = ops::where(large, instead, y);
-  if (!f.not_a_number) y = ops::where(ops::isnan(y), largest, y);
+  if (!f.not_a_number) y = ops::where(ops::isnan(y), number(0, y), y);
   if (f.unsigned_zero) y = ops::where(ops::equal(y, number(0, y)), number(0, y), y);
   return y;
 }

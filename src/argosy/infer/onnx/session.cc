@@ -102,8 +102,11 @@ const Item& Session::look_up(const std::string& name) const {
 
 void Session::define(const file::Graph& graph, const Items& in) {
   auto& scope = scopes_.back();
-  for (const file::Tensor& t : graph.initializer())
-    scope[t.name()] = Item(reader_.read(t), t.data_type());
+  for (const file::Tensor& t : graph.initializer()) {
+    const Tensor value = reader_.read(t);
+    value.impl()->name = std::make_unique<std::string>(t.name());
+    scope[t.name()] = Item(value, t.data_type());
+  }
   for (const file::SparseTensor& t : graph.sparse_initializer())
     scope[t.values().name()] = reader_.read(t);
   ARGOSY_CHECK(static_cast<size_t>(graph.input_size()) >= in.size(), invalid_argument)

@@ -269,7 +269,7 @@ constexpr PirName kNames[] = {
     {"while", "region_while", "*X", "*Out", ""},
     {"select_input", "select_input", "Mask *X", "Out", ""},
     {"create_array", "create_array", "", "Out", ""},
-    {"array_write_", "array_write", "Array X I", "Out", ""},
+    {"array_write_", "write_to_array", "Array X I", "Out", ""},
     {"array_read", "read_from_array", "X I", "Out", ""},
     {"array_length", "lod_array_length", "X", "Out", ""},
     {"array_to_tensor", "tensor_array_to_tensor", "X", "Out OutIndex", ""},

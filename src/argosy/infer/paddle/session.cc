@@ -47,7 +47,9 @@ void Session::check_operations() const {
 
 program::Model Session::finish() {
   check_operations();
+  const program::Recording none(nullptr);  // of the caller: what is computed here is no part of it
   scopes_.push_back({0, {}});
+  define_weights();
   const Block& main = graph_.blocks[0];
   std::vector<const Operation*> feeds, fetches;
   for (const Operation& o : main.operations) {
@@ -109,7 +111,7 @@ const Item* Session::find(const std::string& name) {
   for (size_t i = scopes_.size(); i-- > 0;)
     if (const auto it = scopes_[i].items.find(name); it != scopes_[i].items.end())
       return &it->second;
-  return define_weight(name) ? find(name) : nullptr;
+  return nullptr;
 }
 
 const Item& Session::get(const std::string& name) {
@@ -124,27 +126,25 @@ void Session::set(const std::string& name, Item item) {
   scopes_.back().items.insert_or_assign(name, std::move(item));
 }
 
-bool Session::define_weight(const std::string& name) {
-  const auto it = weights_.find(name);
-  if (it == weights_.end()) return false;
-  const Tensor value = it->second;
-  weights_.erase(it);
-  Item item;
-  if (is_integral(value.dtype()) && value.numel() <= kFewIntegers) {
-    item = value;
-  } else {
-    const Variable* v = variable(name);
-    auto state = make_ref<program::State>();
-    state->name = name;
-    state->shape = value.shape();
-    state->dtype = value.dtype();
-    state->trainable = v && v->parameter && is_floating(value.dtype());
-    scope_->var(name).tensor = value;
-    value.set_stop_gradient(!state->trainable);
-    item = program::handle(state);
+void Session::define_weights() {
+  for (const auto& [name, value] : weights_) {
+    Item item;
+    if (is_integral(value.dtype()) && value.numel() <= kFewIntegers) {
+      item = value;
+    } else {
+      const Variable* v = variable(name);
+      auto state = make_ref<program::State>();
+      state->name = name;
+      state->shape = value.shape();
+      state->dtype = value.dtype();
+      state->trainable = v && v->parameter && is_floating(value.dtype());
+      scope_->var(name).tensor = value;
+      value.set_stop_gradient(!state->trainable);
+      item = program::handle(builder().current(program::handle(state)));
+    }
+    set(name, std::move(item));
   }
-  scopes_.front().items.insert_or_assign(name, std::move(item));
-  return true;
+  weights_.clear();
 }
 
 // --- blocks ---

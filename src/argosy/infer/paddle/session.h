@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -14,7 +15,7 @@
 
 namespace argosy::infer::paddle {
 
-using Weights = std::unordered_map<std::string, Tensor>;
+using Weights = std::map<std::string, Tensor>;
 
 // The making of one Program. Used by one thread.
 //
@@ -54,10 +55,11 @@ class Session {
   // which ones of a vector are known where others are not, so sizes survive being computed with.
   op::IntArray integers(const Tensor& t);
   void remember(const Tensor& t, op::IntArray numbers);
-  bool remembers(const Tensor& t) const { return numbers_.contains(t.impl()); }
+  // Are some of its numbers known or remembered?
+  bool remembers(const Tensor& t) const { return !t.symbolic() || numbers_.contains(t.impl()); }
 
   // --- ends ---
-  void feed(const std::string& name, const std::string& input);
+  Item feed(const std::string& name, const Shape& shape, DType dtype, int lod_level);
   void fetch(const Tensor& value, const std::string& name, int64_t column);
 
  private:
@@ -68,7 +70,7 @@ class Session {
 
   void run_operation(const Operation& o);
   void run_operations(const Block& block);
-  bool define_weight(const std::string& name);
+  void define_weights();
   void check_operations() const;
   void inherit_lengths(const Operation& o);
   void count_folded(const Operation& o);

@@ -16,17 +16,20 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
+void check_groups(const Tensor& x, int64_t channels, int64_t groups) {
+  ARGOSY_CHECK(groups >= 1 && (channels < 0 || channels % groups == 0), invalid_argument)
+      << "[group_norm] num_groups must divide the number of channels: num_groups is " << groups
+      << ", x is " << x << " with " << channels
+      << " channels. Do this: choose another num_groups, or check data_format.";
+}
+
 void group_norm_infer(InferContext& c, const GroupNormAttrs& a) {
   const Tensor& x = c.in[0];
   ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
       << "[group_norm] x must have at least 2 dimensions [N, C, ..], got " << x
       << ". Do this: unsqueeze x.";
   const int64_t channels = x.dim(channel_axis(x, a.channel_last));
-  ARGOSY_CHECK(a.num_groups >= 1 && (channels < 0 || channels % a.num_groups == 0),
-               invalid_argument)
-      << "[group_norm] num_groups must divide the number of channels: num_groups is "
-      << a.num_groups << ", x is " << x << " with " << channels
-      << " channels. Do this: choose another num_groups, or check data_format.";
+  check_groups(x, channels, a.num_groups);
   check_parameter("group_norm", "weight", c.in[1], channels, x.shape());
   check_parameter("group_norm", "bias", c.in[2], channels, x.shape());
   c.out[1] = c.out[2] = {{x.dim(0), a.num_groups}, statistics_dtype(x.dtype())};
@@ -53,6 +56,18 @@ void group_norm_run(KernelFrame& f, const GroupNormAttrs& a) {
 }
 
 void group_norm_grad_infer(InferContext& c, const GroupNormGradAttrs& a) {
+  const Tensor& x = c.in[0];
+  ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
+      << "[group_norm_grad] x must have at least 2 dimensions [N, C, ..], got " << x << '.';
+  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
+  if (a.num_groups != 0) check_groups(x, channels, a.num_groups);
+  const int64_t groups = a.num_groups == 0 ? channels : a.num_groups;
+  for (const Tensor* t : {&c.in[2], &c.in[3]}) {
+    const int64_t n = t->numel();
+    ARGOSY_CHECK(n < 0 || x.dim(0) < 0 || groups < 0 || n == x.dim(0) * groups, invalid_argument)
+        << "[group_norm_grad] statistics: expected " << x.dim(0) << " x " << groups << ", got "
+        << *t << '.';
+  }
   infer_parameter_grads(c, a.channel_last, a.bias);
 }
 

@@ -54,7 +54,6 @@ std::string Saves::Save::described() const {
 }
 
 SaveId Saves::next() {
-  MutexLock guard(mutex_);
   return newest_ = life_ << kCounterBits | ++count_;
 }
 
@@ -62,10 +61,10 @@ SaveId Saves::next() {
 std::shared_ptr<Saves::Save> Saves::begin(SaveId id) {
   take_turn(k_.turn, k_.limit(), "a save");
   auto save = std::make_shared<Save>();
-  save->id = id;
   MutexLock guard(mutex_);
+  save->id = id ? id : next();
   try {
-    check_newest(id);
+    check_newest(save->id);
     ARGOSY_CHECK(!stopping_, runtime) << "[save] The server ends.";
   } catch (...) {
     k_.turn.give();
@@ -92,9 +91,9 @@ void Saves::give_up_others(SaveId id) {
 }
 
 SaveId Saves::reserve() {
-  const SaveId id = next();
-  end_step(begin(id), Step::reserved, k_.limit() / 2);
-  return id;
+  const std::shared_ptr<Save> save = begin(0);
+  end_step(save, Step::reserved, k_.limit() / 2);
+  return save->id;
 }
 
 void Saves::write_rows(Save& save, float share) {
@@ -297,7 +296,11 @@ void Saves::cancel(SaveId id) {
 
 uint64_t Saves::whole(const std::shared_ptr<const Directory>& directory, int mode,
                       const Extent& extent) {
-  const SaveId id = next();
+  SaveId id;
+  {
+    MutexLock guard(mutex_);
+    id = next();
+  }
   prepare(id, directory, mode, extent);
   pause(id, std::chrono::seconds(60));
   const uint64_t rows = finish(id);

@@ -56,12 +56,13 @@ class Saves {
   };
 
   // Numbers of one life of a server grow.
-  SaveId next();
+  SaveId next() ARGOSY_REQUIRES(mutex_);
   // On servers other than the first: that one gives out numbers and lets saves follow each other.
   // So another save that is here was given up by its client, and what is still asked for one of a
   // lower number comes late.
   void give_up_others(SaveId id);
   void check_newest(SaveId id) const ARGOSY_REQUIRES(mutex_);
+  // 0: gets its number once it has the turn, so that numbers are in the order of turns.
   std::shared_ptr<Save> begin(SaveId id);
   // Takes a save on to its next step, and says that this ended.
   std::shared_ptr<Save> step_of(SaveId id, Step from, const char* what);

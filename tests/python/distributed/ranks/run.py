@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+from argosy.distributed.launch import ports
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -36,7 +38,7 @@ def start(name, count, *arguments, environ=None, each=None):
         os.environ,
         PADDLE_TRAINERS_NUM=str(count),
         PADDLE_TRAINER_ENDPOINTS=",".join(endpoints),
-        PADDLE_MASTER=f"127.0.0.1:{os.getpid()}",
+        PADDLE_MASTER=f"127.0.0.1:{ports.pick(1)[0]}",
         ARGOSY_JOB_ID=secrets.token_hex(8),
         ARGOSY_JOB_TOKEN=secrets.token_hex(8),
         ARGOSY_COMM_TIMEOUT="20",

@@ -1,23 +1,34 @@
 """Seeded runs of forked ranks that exchange tensors while one of them is hurt:
 
-    python storm.py FIRST_SEED RUNS
+    python storm.py FIRST_SEED RUNS [tcp|hosts]
 
 Each run ends within its limits, and in the right error, the same on all ranks that live: or the seed
 and what was wrong are printed, and the exit code is 1.
 """
 
+import contextlib
+import ctypes
 import os
+import pathlib
 import random
 import secrets
 import select
 import signal
+import socket
 import sys
 import time
 
-import argosy as paddle
-import argosy.distributed as dist
+WAY = "".join(sys.argv[3:])
+if WAY:
+    os.environ["ARGOSY_COMM_ENGINE"] = "tcp"
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4]))
+import argosy as paddle  # noqa: E402
+import argosy.distributed as dist  # noqa: E402
+from tests.hosts import Hosts  # noqa: E402
 
 LIMIT = 2.0  # of a wait for a rank
+CUT_LIMIT = 20.0  # the same where a host is cut off: it counts as lost after 5 s
 STEPS = 4000
 FAULTS = ("kill", "stop", "disagree", "late", "fork", "leave")
 
@@ -60,8 +71,17 @@ def step(draw, rank, size, odd):
         dist.barrier()
 
 
-def be_rank(rank, size, seed, fault, victim, moment, ready, result):
+def move_to(namespace):
+    """This process, to a network namespace by name."""
+    with open(f"/var/run/netns/{namespace}") as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0):
+            raise OSError(ctypes.get_errno(), f"setns to {namespace}")
+
+
+def be_rank(rank, size, seed, fault, victim, moment, ready, result, hosts):
     os.environ.update(PADDLE_TRAINER_ID=str(rank), PADDLE_TRAINERS_NUM=str(size))
+    if hosts:
+        move_to(hosts.name(rank))
     try:
         dist.init_parallel_env()
         os.write(ready, b".")
@@ -98,21 +118,32 @@ def read_all(fd, until):
         data += part
 
 
-def run(seed):
+def meeting_place(hosts):
+    """A name that nobody has; over TCP, a port."""
+    if hosts:
+        return f"{hosts.address(0)}:{10000 + secrets.randbelow(20000)}"
+    if not WAY:
+        return f"storm {secrets.token_hex(4)}"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def run(seed, hosts):
     """What is wrong with the run; None if nothing is."""
     draw = random.Random(seed)
-    size, fault = draw.choice((2, 3, 4)), FAULTS[seed % len(FAULTS)]
+    faults = (*FAULTS, "cut") if hosts else FAULTS
+    size, fault = draw.choice((2, 3, 4)), faults[seed % len(faults)]
+    limit = CUT_LIMIT if fault == "cut" else LIMIT
     victim, moment = draw.randrange(size), draw.randrange(60)
-    os.environ.update(
-        PADDLE_MASTER=f"storm {secrets.token_hex(4)}", PADDLE_PG_TIMEOUT=str(int(LIMIT * 1000))
-    )
+    os.environ.update(PADDLE_MASTER=meeting_place(hosts), PADDLE_PG_TIMEOUT=str(int(limit * 1000)))
     ready = os.pipe()
     pids, ends = [], []
     for rank in range(size):
         result = os.pipe()
         pid = os.fork()
         if pid == 0:
-            be_rank(rank, size, seed, fault, victim, moment, ready[1], result[1])
+            be_rank(rank, size, seed, fault, victim, moment, ready[1], result[1], hosts)
         os.close(result[1])
         pids.append(pid)
         ends.append(result[0])
@@ -125,13 +156,24 @@ def run(seed):
         if fault in ("kill", "stop"):
             time.sleep(draw.random() * 0.1)
             os.kill(pids[victim], signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
-        until = time.monotonic() + 20
+        if fault == "cut":
+            time.sleep(draw.random() * 0.1)
+            hosts.cut(victim)
+        until = time.monotonic() + limit + 20
         lived = [r for r in range(size) if r != victim or fault not in ("kill", "stop", "leave")]
         texts = {r: read_all(ends[r], until) for r in lived}
         if fault == "stop":
             os.kill(pids[victim], signal.SIGCONT)
             texts[victim] = read_all(ends[victim], until)
+        if fault == "cut":  # what it sees is that it hears nobody
+            alone = texts.pop(victim)
+            if "RankLostError" not in str(alone):
+                return f"{size} ranks, {victim} was cut off: it ended by {alone}"
+            if not texts:
+                return None
     finally:
+        if fault == "cut":
+            hosts.cut(victim, over=True)
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -139,6 +181,7 @@ def run(seed):
             os.close(fd)
     wanted = {
         "kill": "RankLostError: ",
+        "cut": "RankLostError: ",
         "leave": "RankLostError: ",
         "stop": "CommunicationTimeout: ",
         "disagree": "RanksDisagreeError: ",
@@ -152,11 +195,12 @@ def run(seed):
 def main():
     first, runs = int(sys.argv[1]), int(sys.argv[2])
     bad = 0
-    for seed in range(first, first + runs):
-        wrong = run(seed)
-        if wrong:
-            bad += 1
-            print(f"seed {seed}: {wrong}", flush=True)
+    with Hosts(4) if WAY == "hosts" else contextlib.nullcontext() as hosts:
+        for seed in range(first, first + runs):
+            wrong = run(seed, hosts)
+            if wrong:
+                bad += 1
+                print(f"seed {seed}: {wrong}", flush=True)
     print(f"{runs} runs, {bad} wrong", flush=True)
     sys.exit(bad > 0)
 

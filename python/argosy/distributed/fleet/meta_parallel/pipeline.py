@@ -192,14 +192,10 @@ class PipelineLayer(nn.Layer):
         for begin in range(0, len(self.run_function), step):
             part = self.run_function[begin : begin + step]
             if self._recompute_interval and self.training:
-                input = recompute(_Row(part), *_as_arguments(input))
+                input = recompute(_Row(part), input)
             else:
-                input = _Row(part)(*_as_arguments(input))
+                input = _Row(part)(input)
         return input
-
-
-def _as_arguments(value):
-    return value if isinstance(value, tuple) else (value,)
 
 
 class _Row:
@@ -211,7 +207,7 @@ class _Row:
     def parameters(self):
         return [p for f in self._functions if isinstance(f, nn.Layer) for p in f.parameters()]
 
-    def __call__(self, *value):
+    def __call__(self, value):
         for function in self._functions:
-            value = _as_arguments(function(*value))
-        return value if len(value) > 1 else value[0]
+            value = function(*value) if isinstance(value, tuple) else function(value)
+        return value

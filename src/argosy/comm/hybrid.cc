@@ -1,0 +1,191 @@
+#include "argosy/comm/hybrid.h"
+
+#include <algorithm>
+#include <map>
+
+#include "argosy/comm/combine.h"
+#include "argosy/comm/mesh_collectives.h"
+
+namespace argosy::comm {
+
+namespace {
+
+// Below this all ranks exchange with all: fewer steps one after the other.
+constexpr size_t kFlat = size_t{32} << 10;
+// Links across hosts are told from those of the whole group by this bit of the number.
+constexpr uint32_t kAcross = 1u << 30;
+
+// The engine of a host under the numbers that its ranks have among all.
+class HostEngine final : public Engine {
+ public:
+  HostEngine(std::shared_ptr<Engine> engine, std::vector<int> ranks)
+      : engine_(std::move(engine)), ranks_(std::move(ranks)) {}
+  int rank() const override { return ranks_[static_cast<size_t>(engine_->rank())]; }
+  int size() const override { return engine_->size(); }
+  const char* name() const override { return engine_->name(); }
+  std::shared_ptr<char> share(uint64_t offset, size_t bytes) override {
+    return engine_->share(offset, bytes);
+  }
+  bool gone(int rank) override {
+    const auto at = std::find(ranks_.begin(), ranks_.end(), rank);
+    return engine_->gone(static_cast<int>(at - ranks_.begin()));
+  }
+
+ private:
+  const std::shared_ptr<Engine> engine_;
+  const std::vector<int> ranks_;
+};
+
+std::vector<int> world_ranks(const std::vector<int>& ranks, const std::vector<int>& members) {
+  std::vector<int> out;
+  for (const int m : members) out.push_back(ranks[static_cast<size_t>(m)]);
+  return out;
+}
+
+int place_of(const std::vector<int>& list, int value) {
+  const auto at = std::find(list.begin(), list.end(), value);
+  return at == list.end() ? -1 : static_cast<int>(at - list.begin());
+}
+
+}  // namespace
+
+Hybrid::Hybrid(std::shared_ptr<Mesh> mesh, std::shared_ptr<Board> host,
+               std::shared_ptr<const std::vector<std::string>> hosts)
+    : Channel(mesh->number(), mesh->ranks(), mesh->rank()),
+      mesh_(std::move(mesh)),
+      host_(std::move(host)),
+      hosts_(std::move(hosts)) {
+  if (host_) host_->judge_by(mesh_);
+}
+
+Hybrid::~Hybrid() = default;
+
+std::shared_ptr<Channel> Hybrid::world(std::shared_ptr<Network> network, Algorithm algorithm,
+                                       std::shared_ptr<Engine> host, std::vector<std::string> hosts,
+                                       double seconds) {
+  auto mesh = Mesh::world(std::move(network), algorithm, seconds);
+  std::shared_ptr<Board> board;
+  if (host) {
+    std::vector<int> here;
+    const auto me = static_cast<size_t>(mesh->rank());
+    for (size_t r = 0; r < hosts.size(); ++r)
+      if (hosts[r] == hosts[me]) here.push_back(static_cast<int>(r));
+    const int place = host->rank();
+    auto engine = std::make_shared<HostEngine>(std::move(host), here);
+    board = std::make_shared<Board>(std::move(engine), 0, std::move(here), place, 0, nullptr);
+  }
+  std::shared_ptr<Hybrid> out(
+      new Hybrid(std::move(mesh), std::move(board),
+                 std::make_shared<const std::vector<std::string>>(std::move(hosts))));
+  out->join_across(seconds);
+  return out;
+}
+
+// Which groups have a board is a question of their members alone, so all ranks of a host that knows
+// of two members map its memory, or count it, alike.
+std::shared_ptr<Channel> Hybrid::subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
+                                          double seconds) {
+  const std::string& own = (*hosts_)[static_cast<size_t>(mesh_->rank())];
+  std::vector<int> here;
+  for (const int r : ranks)
+    if ((*hosts_)[static_cast<size_t>(r)] == own) here.push_back(r);
+  std::shared_ptr<Channel> board;
+  if (host_ && here.size() > 1)
+    board = host_->subgroup(number, here, place_of(here, mesh_->rank()), seconds);
+  auto mesh = std::static_pointer_cast<Mesh>(mesh_->subgroup(number, ranks, rank, seconds));
+  if (!mesh) return nullptr;
+  std::shared_ptr<Hybrid> out(
+      new Hybrid(std::move(mesh), std::static_pointer_cast<Board>(board), hosts_));
+  out->join_across(seconds);
+  return out;
+}
+
+Hybrid::Places Hybrid::places(const std::vector<int>& ranks, int rank) const {
+  std::map<std::string, std::vector<int>> of_host;
+  for (size_t r = 0; r < ranks.size(); ++r)
+    of_host[(*hosts_)[static_cast<size_t>(ranks[r])]].push_back(static_cast<int>(r));
+  Places out;
+  out.here = of_host[(*hosts_)[static_cast<size_t>(ranks[static_cast<size_t>(rank)])]];
+  const auto place = static_cast<size_t>(place_of(out.here, rank));
+  for (const auto& [host, members] : of_host) {
+    if (members.size() != out.here.size()) return {out.here, {}};
+    out.across.push_back(members[place]);
+  }
+  std::sort(out.across.begin(), out.across.end());
+  return out;
+}
+
+void Hybrid::join_across(double seconds) {
+  const Places at = places(ranks(), rank());
+  if (at.here.size() < 2 || at.across.size() < 2) return;
+  across_ = mesh_->part(number() | kAcross, at.across, place_of(at.across, rank()), seconds);
+}
+
+void Hybrid::post(Failure failure, const std::string& text) noexcept {
+  mesh_->post(failure, text);
+  if (host_) host_->post(failure, text);  // wakes who waits there
+}
+
+void Hybrid::leave() noexcept {
+  mesh_->leave();
+  if (host_) host_->leave();
+}
+
+void Hybrid::run(const Job& job) {
+  // Partial sums of 16-bit numbers would be rounded to 16 bits.
+  const bool rounds = job.header.dtype == DType::float16 || job.header.dtype == DType::bfloat16;
+  if (across_ && job.header.kind == Kind::all_reduce && job.bytes() > kFlat && !rounds)
+    all_reduce(job);
+  else
+    mesh_->run(job);
+}
+
+void Hybrid::all_reduce(const Job& job) {
+  const auto item = static_cast<size_t>(item_size(job.header.dtype));
+  const auto n = static_cast<size_t>(host_->size());
+  const size_t bytes = job.bytes();
+  const size_t share = (bytes / item + n - 1) / n * item;
+  const auto at = [&](size_t r) { return std::min(bytes, r * share); };
+  const auto cut = [&](const Pieces& pieces, size_t r) {
+    Pieces out;
+    pieces.each(at(r), at(r + 1) - at(r), [&](char* p, size_t, size_t k) { out.add(p, k); });
+    return out;
+  };
+  const auto me = static_cast<size_t>(host_->rank());
+  const bool average = job.header.op == Reduce::avg;
+  // Each step is shown as what was called: so ranks that differ are told what they called.
+  const auto step = [&](Kind kind, Reduce op, size_t of_bytes) {
+    Job part;
+    part.header = job.header;
+    part.header.kind = kind;
+    part.header.op = op;
+    part.header.count = of_bytes / item;
+    part.shown = &job.header;
+    part.seconds = job.seconds;
+    part.turn = turn_++;
+    return part;
+  };
+  // One that calls something else may wait where nobody comes by: at its neighbours in the mesh.
+  compare(*mesh_, job);
+  const Pieces own = cut(job.receive[0], me);
+  Job down = step(Kind::reduce_scatter, average ? Reduce::sum : job.header.op, share);
+  for (size_t r = 0; r < n; ++r) down.send.push_back(cut(job.send[0], r));
+  down.receive.push_back(own);
+  host_->run(down);
+  // A share that is empty is exchanged too: the others compare what was called.
+  Job over = step(Kind::all_reduce, average ? Reduce::sum : job.header.op, own.bytes());
+  over.send.push_back(own);
+  over.receive.push_back(own);
+  across_->run(over);
+  if (average)
+    own.each(0, own.bytes(), [&](char* p, size_t, size_t k) {
+      const char* sum = p;
+      combine(Reduce::avg, job.header.dtype, p, {&sum, 1}, static_cast<int64_t>(k / item), size());
+    });
+  Job up = step(Kind::all_gather_v, Reduce::none, 0);
+  up.send.push_back(own);
+  for (size_t r = 0; r < n; ++r) up.receive.push_back(cut(job.receive[0], r));
+  host_->run(up);
+}
+
+}  // namespace argosy::comm

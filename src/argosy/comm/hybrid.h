@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/comm/board.h"
+#include "argosy/comm/mesh.h"
+
+namespace argosy::comm {
+
+// A channel of ranks on several hosts, some of which share one: a mesh of all, a board for each
+// host, and, where all hosts have equally many ranks, a mesh of the first ranks of each host, one
+// of the second ones, and so on ("across").
+//
+// A large all_reduce goes over both: each rank of a host reduces its share over the board,
+// exchanges that across, and shows it to its host again. So a link between hosts carries what one
+// rank has, not what all ranks of the host have. Everything else is the mesh's, and so is the
+// failure.
+class ARGOSY_API Hybrid final : public Channel {
+ public:
+  // host: the memory that ranks of this one's host share, null if it is alone there. hosts: which
+  // host each of all ranks is on.
+  static std::shared_ptr<Channel> world(std::shared_ptr<Network> network, Algorithm algorithm,
+                                        std::shared_ptr<Engine> host,
+                                        std::vector<std::string> hosts, double seconds);
+  ~Hybrid() override;
+
+  const char* engine() const override { return mesh_->engine(); }
+  std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
+                                    double seconds) override;
+  void run(const Job& job) override;
+
+  size_t put(int peer, std::span<const iovec> from) override { return mesh_->put(peer, from); }
+  size_t get(int peer, std::span<const iovec> to) override { return mesh_->get(peer, to); }
+  void moved(int peer) override { mesh_->moved(peer); }
+  uint32_t bell() const override { return mesh_->bell(); }
+  void wake() override { mesh_->wake(); }
+  void listen(uint32_t seen, std::span<const Wish> wishes) override { mesh_->listen(seen, wishes); }
+
+  void check() const override { mesh_->check(); }
+  bool failed() const override { return mesh_->failed(); }
+  void post(Failure failure, const std::string& text) noexcept override;
+  void leave() noexcept override;
+  bool left(int rank) const override { return mesh_->left(rank); }
+  bool gone(int rank) const override { return mesh_->gone(rank); }
+  std::string cause() const override { return mesh_->cause(); }
+
+ private:
+  Hybrid(std::shared_ptr<Mesh> mesh, std::shared_ptr<Board> host,
+         std::shared_ptr<const std::vector<std::string>> hosts);
+  // Numbers in the group of those on this rank's host, and of those with its place on theirs; the
+  // latter empty where hosts have unequally many.
+  struct Places {
+    std::vector<int> here, across;
+  };
+  Places places(const std::vector<int>& ranks, int rank) const;
+  void join_across(double seconds);
+  void all_reduce(const Job& job);
+
+  const std::shared_ptr<Mesh> mesh_;
+  const std::shared_ptr<Board> host_;  // null: this rank is alone on its host
+  const std::shared_ptr<const std::vector<std::string>> hosts_;
+  std::shared_ptr<Mesh> across_;  // null: hosts have unequally many ranks, or one each
+  uint64_t turn_ = 0;             // of the board's collectives; one thread's at a time
+};
+
+}  // namespace argosy::comm
