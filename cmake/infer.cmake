@@ -1,7 +1,7 @@
 # libargosy_infer.so: the predictor behind argosy.h by itself, for programs that only run models. It
 # has the rooms that a run needs, shows the functions of argosy.h and nothing else, and needs oneDNN,
 # OpenBLAS and zlib, but no Python.
-set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|serve)/|/argosy/extension/|/argosy/infer/onnx")
+set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|serve)/|/argosy/extension/|/argosy/infer/(onnx|paddle)")
 set(infer_objects "$<FILTER:$<TARGET_OBJECTS:argosy_objects>,EXCLUDE,${infer_rooms_out}>")
 if(simd_sources)
   list(APPEND infer_objects $<TARGET_OBJECTS:argosy_avx2> $<TARGET_OBJECTS:argosy_avx512>)

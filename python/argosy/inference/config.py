@@ -5,9 +5,9 @@ import os
 from argosy import _core
 from argosy._support import need_type, no_effect, unsupported
 
+from .absent import Absent
 from .kinds import PrecisionType
 
-_NO_GPU = "this build computes on CPUs; leave it out"
 _PLANNED = "memory of a run is always planned, and given back by try_shrink_memory"
 _ONEDNN = "oneDNN is used where it is the fastest"
 
@@ -54,7 +54,7 @@ class _PassBuilder:
         no_effect("turn_on_debug", "argosy show --passes prints what passes change", debug=(1, 0))
 
 
-class Config:
+class Config(Absent):
     """What create_predictor needs to know.
 
     Args:
@@ -684,153 +684,6 @@ class Config:
         """
         unsupported("enable_low_precision_io", "feed float32", x=(bool(x), False))
 
-    # --- devices and engines that are not here ---
-
-    def disable_gpu(self):
-        """The CPU computes, with or without this.
-
-        Example:
-            >>> argosy.inference.Config().disable_gpu()
-        """
-
-    def use_gpu(self):
-        """False.
-
-        Returns:
-            bool: False.
-
-        Example:
-            >>> argosy.inference.Config().use_gpu()
-            False
-        """
-        return False
-
-    def gpu_device_id(self):
-        """0.
-
-        Returns:
-            int: 0.
-
-        Example:
-            >>> argosy.inference.Config().gpu_device_id()
-            0
-        """
-        return 0
-
-    def memory_pool_init_size_mb(self):
-        """Of a GPU's pool: 100, of which nothing is taken.
-
-        Returns:
-            int: 100.
-
-        Example:
-            >>> argosy.inference.Config().memory_pool_init_size_mb()
-            100
-        """
-        return 100
-
-    def fraction_of_gpu_memory_for_pool(self):
-        """0.0.
-
-        Returns:
-            float: 0.0.
-
-        Example:
-            >>> argosy.inference.Config().fraction_of_gpu_memory_for_pool()
-            0.0
-        """
-        return 0.0
-
-    def use_xpu(self):
-        """False.
-
-        Returns:
-            bool: False.
-
-        Example:
-            >>> argosy.inference.Config().use_xpu()
-            False
-        """
-        return False
-
-    def xpu_device_id(self):
-        """0.
-
-        Returns:
-            int: 0.
-
-        Example:
-            >>> argosy.inference.Config().xpu_device_id()
-            0
-        """
-        return 0
-
-    def xpu_config(self):
-        """The settings of an XPU, of which none is used.
-
-        Returns:
-            XpuConfig: a new one.
-
-        Example:
-            >>> argosy.inference.Config().xpu_config().device_id
-            0
-        """
-        from .xpu_config import XpuConfig
-
-        return XpuConfig()
-
-    def tensorrt_optimization_level(self):
-        """3, TensorRT's default; there is no TensorRT here.
-
-        Returns:
-            int: 3.
-
-        Example:
-            >>> argosy.inference.Config().tensorrt_optimization_level()
-            3
-        """
-        return 3
-
-    def tensorrt_precision_mode(self):
-        """Float32.
-
-        Returns:
-            PrecisionType: Float32.
-
-        Example:
-            >>> argosy.inference.Config().tensorrt_precision_mode().name
-            'Float32'
-        """
-        return PrecisionType.Float32
-
-    def shape_range_info_path(self):
-        """An empty text: nothing is collected.
-
-        Returns:
-            str: empty.
-
-        Example:
-            >>> argosy.inference.Config().shape_range_info_path()
-            ''
-        """
-        return ""
-
-    def disable_onnxruntime(self):
-        """ONNX Runtime is not used, with or without this.
-
-        Example:
-            >>> argosy.inference.Config().disable_onnxruntime()
-        """
-
-    def enable_ort_optimization(self):
-        """Has no effect: ONNX Runtime is not used.
-
-        Example:
-            >>> argosy.inference.Config.enable_ort_optimization.__name__
-            'enable_ort_optimization'
-        """
-        no_effect("enable_ort_optimization", "ONNX Runtime is not used", enable=(True, False))
-
     # --- looking at it ---
 
     def to_native_config(self):
@@ -881,71 +734,3 @@ class Config:
             "plans": self._plans,
             "memory_limit": self._memory_limit,
         }
-
-
-def _refusing(name, what):
-    def method(self, *args, **kwargs):
-        unsupported(f"Config.{name}", _NO_GPU, **{name: ("called", "not called")})
-
-    method.__name__ = name
-    method.__qualname__ = f"Config.{name}"
-    method.__doc__ = f"""Not supported: this build has no {what}.
-
-        Args:
-            args, kwargs: As Paddle's method takes them.
-
-        Raises:
-            NotImplementedError: always.
-
-        Example:
-            >>> argosy.inference.Config.{name}.__name__
-            '{name}'
-        """
-    return method
-
-
-def _false(name, what):
-    def method(self):
-        return False
-
-    method.__name__ = name
-    method.__qualname__ = f"Config.{name}"
-    method.__doc__ = f"""False: this build has no {what}.
-
-        Returns:
-            bool: False.
-
-        Example:
-            >>> argosy.inference.Config().{name}()
-            False
-        """
-    return method
-
-
-_REFUSED = {
-    "GPUs": "enable_use_gpu exp_enable_mixed_precision_ops exp_disable_mixed_precision_ops"
-    " exp_enable_use_cutlass exp_sparse_conv_using_buffer",
-    "XPUs": "enable_xpu set_xpu_config set_xpu_device_id",
-    "IPUs": "enable_ipu set_ipu_config set_ipu_custom_info load_ipu_config",
-    "custom devices": "enable_custom_device",
-    "CINN": "enable_cinn",
-    "ONNX Runtime (models in ONNX are loaded as they are)": "enable_onnxruntime",
-    "OpenVINO": "enable_openvino_engine",
-    "TensorRT": "collect_shape_range_info enable_tensorrt_dla enable_tensorrt_engine"
-    " enable_tensorrt_explicit_quantization enable_tensorrt_inspector"
-    " enable_tensorrt_memory_optim enable_tensorrt_varseqlen enable_tuned_tensorrt_dynamic_shape"
-    " exp_disable_tensorrt_dynamic_shape_ops exp_disable_tensorrt_ops"
-    " exp_disable_tensorrt_subgraph exp_specify_tensorrt_subgraph_precision"
-    " mark_trt_engine_outputs set_tensorrt_optimization_level set_trt_dynamic_shape_info",
-}
-_ABSENT = {
-    "ONNX Runtime": "onnxruntime_enabled",
-    "OpenVINO": "openvino_engine_enabled",
-    "TensorRT": "shape_range_info_collected tensorrt_dla_enabled tensorrt_dynamic_shape_enabled"
-    " tensorrt_engine_enabled tensorrt_explicit_quantization_enabled tensorrt_inspector_enabled"
-    " tensorrt_varseqlen_enabled trt_allow_build_at_runtime tuned_tensorrt_dynamic_shape",
-}
-for _table, _make in ((_REFUSED, _refusing), (_ABSENT, _false)):
-    for _what, _names in _table.items():
-        for _name in _names.split():
-            setattr(Config, _name, _make(_name, _what))

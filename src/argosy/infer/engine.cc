@@ -1,6 +1,9 @@
 #include "argosy/infer/engine.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstring>
 
 #include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
@@ -8,12 +11,44 @@
 #include "argosy/program/builder.h"
 
 namespace argosy::infer {
+
+using program::Program;
+
 namespace {
 
 std::vector<std::string> pipeline_without(const char* name, std::span<const std::string> without) {
   std::vector<std::string> list = passes::pipeline(name);
   for (const std::string& pass : without) std::erase(list, passes::get(pass).name);
   return list;
+}
+
+struct Pages {
+  void* at;
+  size_t bytes;
+};
+
+// The tensor in pages of its own, or as it is where the system gives none.
+Tensor in_own_pages(const Tensor& t) {
+  void* at =
+      ::mmap(nullptr, t.nbytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return t;
+  std::memcpy(at, t.raw(), t.nbytes());
+  return Tensor::wrap(at, t.shape(), t.strides(), t.dtype(), t.place(), new Pages{at, t.nbytes()},
+                      [](void* owner) {
+                        const std::unique_ptr<Pages> pages(static_cast<Pages*>(owner));
+                        ::munmap(pages->at, pages->bytes);
+                      });
+}
+
+// Large constants leave the allocator's chunks, which loading and the passes have filled with what
+// is free by now, so that these go back to the system.
+void move_out(Program& p) {
+  constexpr size_t kLarge = 1 << 16;
+  for (program::Constant& c : p.constants)
+    if (c.tensor.layout() == Layout::strided && c.tensor.is_contiguous() &&
+        c.tensor.place().kind == DeviceKind::cpu && c.tensor.nbytes() >= kLarge)
+      c.tensor = in_own_pages(c.tensor);
+  memory::release_cached({});
 }
 
 }  // namespace
@@ -36,7 +71,7 @@ Engine::Engine(const Options& options)
   // Weights as they were loaded, where all that is needed of them is packed by now.
   if (program_->states.empty()) scope_ = std::make_shared<program::Scope>();
   model = {};
-  memory::release_cached({});
+  move_out(*program_);
 }
 
 size_t Engine::Hash::operator()(const Form& form) const {

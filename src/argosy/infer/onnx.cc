@@ -15,7 +15,13 @@ constexpr char kEntry[] = "argosy_onnx_library";
 OnnxLibrary load() {
   Dl_info self;
   ARGOSY_INVARIANT(dladdr(reinterpret_cast<void*>(&open_onnx), &self));
-  const std::string path = (std::filesystem::path(self.dli_fname).parent_path() / kFile).string();
+  const std::filesystem::path here(self.dli_fname);
+  // What reads ONNX is bound to libargosy.so, whose Programs are not those of another copy of the
+  // core.
+  ARGOSY_CHECK(here.filename() != "libargosy_infer.so", not_implemented)
+      << "[onnx] " << here.filename().string() << " reads models of Argosy's own format. Do this: "
+      << "`argosy convert MODEL.onnx PREFIX`, and pass PREFIX.";
+  const std::string path = (here.parent_path() / kFile).string();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for the life of the process
   ARGOSY_CHECK(library, runtime) << "[onnx] cannot load " << kFile
                                  << ", which reads ONNX files: " << dlerror()

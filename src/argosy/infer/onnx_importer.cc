@@ -29,11 +29,11 @@ program::Model load_onnx(const ImportOptions& options) {
   if (!made.program) {
     Message m;
     for (const OnnxNeed& need : made.needs)
-      m << (need.input == made.needs[0].input ? "" : ", ") << (need.value ? "the value" : "the shape")
-        << " of '" << need.input << "'";
-    ARGOSY_THROW(not_implemented)
-        << "[infer] the Program of the ONNX model depends on " << m.str()
-        << ", which its file does not fix. Do this: use argosy.onnx.load, which makes one for each.";
+      m << (need.input == made.needs[0].input ? "" : ", ")
+        << (need.value ? "the value" : "the shape") << " of '" << need.input << "'";
+    ARGOSY_THROW(not_implemented) << "[infer] the Program of the ONNX model depends on " << m.str()
+                                  << ", which its file does not fix. Do this: use "
+                                     "argosy.onnx.load, which makes one for each.";
   }
   return {std::move(made.program), std::make_shared<program::Scope>()};
 }

@@ -182,7 +182,7 @@ TEST(Load, WhatIsNoModelIsAnError) {
   expect_error(ErrorKind::not_found, "there is no model at '/nowhere/model'",
                [&] { Predictor p(options); });
   options.model.program_bytes = "neither this nor that";
-  expect_error(ErrorKind::invalid_argument, "is in no format that is known here: argosy",
+  expect_error(ErrorKind::invalid_argument, "is in no format that is known here",
                [&] { Predictor p(options); });
 }
 

@@ -159,10 +159,10 @@ OPS = {
     "shapes": lambda x: [
         x.flatten(1), x.flatten(), x.transpose([0, 2, 3, 1]), x.reshape([0, -1, 4]), x.unsqueeze([0, 2]),
         x.unsqueeze(0).squeeze(0), paddle.tile(x, [1, 2, 1, 1]), x[:, 1:, ::2, -3:], x[:, 0], x.flip(2),
-        paddle.concat([x, x], 1), paddle.stack([x, x], 1), *paddle.split(x, [1, 3], 1),
+        paddle.concat([x, x], 1), paddle.stack([x, x], 1), *paddle.split(x, [1, 3], 1), *paddle.split(x, 2, 1), *paddle.split(x, [1, -1], 2),
         *paddle.unbind(x, 1)[:2], F.pad(x, [1, 2, 3, 4]), F.pad(x, [1, 2, 3, 4], "reflect"),
         paddle.gather(x, paddle.to_tensor([0, 2]), 1), paddle.tril(x), paddle.triu(x, 1),
-        paddle.expand(x[:, :1], [-1, 4, -1, -1]), paddle.roll(x, [1, -3], [2, 3]), paddle.roll(x[:1, 0], 5), x.shape[0] * x, assigned(x),
+        paddle.expand(x[:, :1], [-1, 4, -1, -1]), paddle.roll(x, [1, -3], [2, 3]), paddle.roll(x[0, 0], 5), paddle.shape(x)[0] * x, assigned(x),
         paddle.nonzero(x > 0), x[x > 0], paddle.take_along_axis(x, (x > 0).astype("int64"), 1),
         paddle.put_along_axis(x, (x[:, :1] > 0).astype("int64"), 7.0, 1),
         paddle.where(x > 0, x, -x), F.one_hot((x[:, 0, 0] > 0).astype("int64"), 3),

@@ -96,10 +96,24 @@ void stack(Emit& e) {
   for (const std::string& x : e.list(0)) parts.push_back(e.unsqueeze(x, {at}));
   e.give(e.to.node("Concat", parts, {{"axis", at}}));
 }
+// The sizes of the parts: from the results where these are known, else as they are given. One
+// number alone is how many equal parts there are.
 void split(Emit& e) {
-  const std::vector<std::string> parts = e.to.nodes(
-      "Split", {e.in(0), e.sizes("sizes")}, e.o.results.size(), {{"axis", e.integer("axis")}});
-  for (size_t i = 0; i < parts.size(); ++i) e.give(parts[i], i);
+  const int64_t axis = e.integer("axis");
+  const int at = static_cast<int>(axis < 0 ? axis + e.rank() : axis);
+  std::vector<int64_t> parts;
+  for (const auto& v : e.o.results)
+    if (v->shape[at] >= 0) parts.push_back(v->shape[at]);
+  std::string sizes;
+  if (parts.size() == e.o.results.size())
+    sizes = e.to.integers(std::span<const int64_t>(parts));
+  else if (e.attr<op::IntArray>("sizes").single)
+    e.unsupported("equal parts of an axis whose size only a run knows");
+  else
+    sizes = e.sizes("sizes");
+  const std::vector<std::string> names =
+      e.to.nodes("Split", {e.in(0), sizes}, e.o.results.size(), {{"axis", axis}});
+  for (size_t i = 0; i < names.size(); ++i) e.give(names[i], i);
 }
 void unbind(Emit& e) {
   const int64_t axis = e.integer("axis");
