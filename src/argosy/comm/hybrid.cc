@@ -36,12 +36,6 @@ class HostEngine final : public Engine {
   const std::vector<int> ranks_;
 };
 
-std::vector<int> world_ranks(const std::vector<int>& ranks, const std::vector<int>& members) {
-  std::vector<int> out;
-  for (const int m : members) out.push_back(ranks[static_cast<size_t>(m)]);
-  return out;
-}
-
 int place_of(const std::vector<int>& list, int value) {
   const auto at = std::find(list.begin(), list.end(), value);
   return at == list.end() ? -1 : static_cast<int>(at - list.begin());
