@@ -101,7 +101,7 @@ struct Erased {
   explicit operator bool() const { return call != nullptr; }
 };
 
-// What a gradient rule reads of an input. others: its value, but only for the gradients of the other
+// What a gradient rule reads of an input. others: its value, but only for gradients of the other
 // inputs, as where the op is linear in it; for its own gradient alone, just its shape.
 enum class Save : uint8_t { nothing, shape, others, value };
 

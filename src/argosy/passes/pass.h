@@ -79,8 +79,8 @@ ARGOSY_API bool run_pipeline(Program& p, std::span<const std::string> names,
 ARGOSY_API bool optimize(Program& p, bool inference, program::Scope* scope = nullptr);
 
 // Passes by name, for a Program that computes no gradients.
-ARGOSY_API bool optimize_with(Program& p, std::span<const std::string> names,
-                              program::Scope* scope, Place place);
+ARGOSY_API bool optimize_with(Program& p, std::span<const std::string> names, program::Scope* scope,
+                              Place place);
 
 ARGOSY_API size_t count_operations(const Program& p);
 

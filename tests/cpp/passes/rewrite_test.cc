@@ -391,9 +391,10 @@ TEST(Pipeline, NamesAndErrors) {
   EXPECT_NE(test::error_of(ErrorKind::invalid_argument, [] { get("csee"); })
                 .find("[passes] there is no pass 'csee'. Do this: use one of algebraic, "),
             std::string::npos);
-  EXPECT_EQ(test::error_of(ErrorKind::invalid_argument, [] { pipeline("fast"); }),
-            "[passes] there is no pipeline 'fast'. Do this: use one of default train inference "
-            "deploy.");
+  EXPECT_EQ(
+      test::error_of(ErrorKind::invalid_argument, [] { pipeline("fast"); }),
+      "[passes] there is no pipeline 'fast'. Do this: use one of default train inference deploy "
+      "load_exact load plan.");
 }
 
 TEST(Pipeline, OptionsAreWholeNumbers) {

@@ -23,9 +23,10 @@ if WAY:
     os.environ["ARGOSY_COMM_ENGINE"] = "tcp"
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4]))
+from tests.hosts import Hosts  # noqa: E402
+
 import argosy as paddle  # noqa: E402
 import argosy.distributed as dist  # noqa: E402
-from tests.hosts import Hosts  # noqa: E402
 
 LIMIT = 2.0  # of a wait for a rank
 CUT_LIMIT = 20.0  # the same where a host is cut off: it counts as lost after 5 s

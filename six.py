@@ -1,1 +1,0 @@
-/tmp/ib/site/six.py
