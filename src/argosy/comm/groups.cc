@@ -46,7 +46,7 @@ std::shared_ptr<ProcessGroup> Groups::find(int64_t number, const char* what) con
 
 int64_t Groups::begin(std::shared_ptr<ProcessGroup> group, std::shared_ptr<Work> work) {
   MutexLock lock(mutex_);
-  started_.emplace(next_, Started{std::move(group), std::move(work)});
+  started_.emplace(next_, Started{std::move(group), std::move(work), op::run_of_thread});
   return next_++;
 }
 
@@ -76,14 +76,18 @@ void Groups::end(int64_t number) {
 }
 
 void Groups::settle() {
-  std::map<int64_t, Started> started;
+  std::vector<Started> started;
   {
     MutexLock lock(mutex_);
-    started.swap(started_);
+    std::erase_if(started_, [&](const auto& entry) {
+      if (entry.second.run != op::run_of_thread) return false;
+      started.push_back(entry.second);
+      return true;
+    });
   }
   constexpr std::chrono::seconds kPatience{5};
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  for (const auto& [number, s] : started)
+  for (const Started& s : started)
     while (!s.work->done()) {
       if (std::chrono::steady_clock::now() > until) s.group->close();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

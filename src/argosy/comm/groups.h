@@ -49,6 +49,7 @@ class ARGOSY_API Groups {
   struct Started {
     std::shared_ptr<ProcessGroup> group;
     std::shared_ptr<Work> work;
+    const void* run;
   };
 
   mutable Mutex mutex_;

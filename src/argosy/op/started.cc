@@ -2,6 +2,7 @@
 
 namespace argosy::op {
 
+constinit thread_local const void* run_of_thread = nullptr;
 void (*settle_started)() = nullptr;
 
 }  // namespace argosy::op

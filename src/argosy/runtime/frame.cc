@@ -349,6 +349,7 @@ thread_local uint32_t until_look = 0;
 }
 
 void Frame::run() {
+  const op::RunScope scope(this);
   try {
     run_block(plan.blocks[0]);
   } catch (...) {

@@ -8,6 +8,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/started.h"
 #include "argosy/runtime/frame.h"
 
 // A segment of independent branches: ready steps in a heap by priority, taken by the threads of the
@@ -150,6 +151,7 @@ void Frame::run_parallel(const BlockPlan& block, const Segment& segment) {
   Walk walk(block, segment, waits_.get() + block.begin);
   auto body = [&](int64_t, int64_t) {
     op::GradMode off(false);
+    const op::RunScope scope(this);
     const Place before = op::thread_state.place;
     op::thread_state.place = plan.place;
     walk.work([&](uint32_t i) { run_guarded(steps_[block.begin + i]); });
