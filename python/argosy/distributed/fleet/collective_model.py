@@ -12,7 +12,7 @@ from argosy.distributed.parallel import DataParallel
 
 from .utils.recomputation import recompute
 
-__all__ = ["check_applied", "distribute", "model_settings"]
+__all__ = []
 
 # What distributed_model does; all else of a strategy belongs to the optimizer.
 _SWITCHES = """

@@ -10,7 +10,7 @@ from argosy.distributed.communication import ReduceOp, _calls
 from argosy.distributed.communication.collectives import _OPERATIONS
 from argosy.optimizer.lars_momentum import LarsMomentumOptimizer
 
-__all__ = ["LocalOptimizer", "MergingOptimizer", "with_strategy"]
+__all__ = []
 
 _AT_ONCE = 128 << 20  # bytes of parameters that are averaged at a time
 

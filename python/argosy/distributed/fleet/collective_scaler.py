@@ -8,7 +8,7 @@ from argosy.distributed._groups import default_group
 from argosy.distributed.communication import ReduceOp, _calls
 from argosy.distributed.communication.collectives import _OPERATIONS
 
-__all__ = ["with_agreement"]
+__all__ = []
 
 
 def with_agreement(scaler, several, only_counted):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argosy.distributed._groups import default_group
 from argosy.distributed._program_exchange import ProgramExchange, start_alike
 
-__all__ = ["begin_alike", "exchange_gradients"]
+__all__ = []
 
 _MEGABYTE = 1 << 20
 

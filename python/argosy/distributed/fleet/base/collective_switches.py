@@ -7,7 +7,7 @@ from argosy._job import get_world_size
 from argosy._support import no_effect
 from argosy.distributed.ps.switches import SWITCHES
 
-__all__ = ["check_collective"]
+__all__ = []
 
 _DEGREES = ("dp_degree", "mp_degree", "pp_degree", "sharding_degree", "sep_degree", "cp_degree")
 # They say how processes exchange gradients, in ways of GPUs: defaults are those of the message.
