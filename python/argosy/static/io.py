@@ -564,6 +564,7 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     skip = kwargs.get("skip_prune_program", False)
     program = normalize_program(program, feed_vars, fetch_vars, skip_prune_program=skip)
     content = to_bytes(program)
+    os.makedirs(os.path.dirname(path_prefix) or ".", exist_ok=True)
     # In this order: a new Program never stands beside the values of an old one for long.
     _core.weights_save(path_prefix + ".pdiparams", _values_of(program), None)
     _write(path_prefix + ".pdmodel", content)

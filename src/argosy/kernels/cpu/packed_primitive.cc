@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
@@ -141,11 +142,12 @@ void PackedPrimitive::make(const PackedKey& key, const memory::desc& weights,
 
 PackedPrimitive::Bound& PackedPrimitive::bound() const {
   constexpr size_t kMost = 512;
-  static thread_local std::unordered_map<uint64_t, Bound> kept;
-  const auto it = kept.find(id_);
-  if (it != kept.end()) return it->second;
-  if (kept.size() >= kMost) kept.clear();
-  Bound& b = kept[id_];
+  using Kept = std::unordered_map<uint64_t, Bound>;
+  static thread_local const auto kept = std::make_unique<Kept>();
+  const auto it = kept->find(id_);
+  if (it != kept->end()) return it->second;
+  if (kept->size() >= kMost) kept->clear();
+  Bound& b = (*kept)[id_];
   b.x = b.add(DNNL_ARG_SRC, x_);
   b.weights = b.add(DNNL_ARG_WEIGHTS, weights_);
   b.y = b.add(DNNL_ARG_DST, y_);

@@ -72,7 +72,7 @@ def raises(kind, text, function, *args):
         raise AssertionError(f"nothing was raised: {text}")
 
 
-def test_gradient_merge():
+def check_gradient_merge():
     for average in (True, False):
         begin(gradient_merge=True, gradient_merge_configs={"k_steps": 3, "avg": average})
         net, whole = network_of(rank), network_of()
@@ -98,7 +98,7 @@ def test_gradient_merge():
         assert optimizer.get_lr() == 0.1
 
 
-def test_gradient_merge_by_minimize():
+def check_gradient_merge_by_minimize():
     begin(gradient_merge=True, gradient_merge_configs={"k_steps": 2, "avg": False})
     net, whole = network_of(rank), network_of()
     model = fleet.distributed_model(net)
@@ -119,7 +119,7 @@ def test_gradient_merge_by_minimize():
            lambda: optimizer.minimize(loss, no_grad_set=set()))  # fmt: skip
 
 
-def test_gradient_merge_with_a_scaler():
+def check_gradient_merge_with_a_scaler():
     begin(gradient_merge=True, gradient_merge_configs={"k_steps": 2, "avg": True})
     net, whole = network_of(rank), network_of()
     model = fleet.distributed_model(net)
@@ -141,7 +141,7 @@ def test_gradient_merge_with_a_scaler():
     assert float(scaler._scale) == 8.0 * 2**3  # it grew between updates only
 
 
-def test_local_sgd():
+def check_local_sgd():
     begin(localsgd=True, localsgd_configs={"k_steps": 2, "begin_step": 3})
     net = network_of(rank)
     model = fleet.distributed_model(net)
@@ -165,7 +165,7 @@ def test_local_sgd():
     same_everywhere(net)
 
 
-def test_other_rules():
+def check_other_rules():
     # Numbers of messages are float32: these are exact.
     lamb = {"lamb_weight_decay": 0.0625, "exclude_from_weight_decay": ["b_0"]}
     begin(lamb=True, lamb_configs=lamb)
@@ -207,7 +207,7 @@ def train_both(model, optimizer, whole, reference, steps=5, digits=1e-12):
     close(model, whole, digits)
 
 
-def test_sixteen_bits_on_the_wire():
+def check_sixteen_bits_on_the_wire():
     begin(fp16_allreduce=True)
     net, whole = network_of(rank).to(dtype="float32"), network_of().to(dtype="float32")
     model = fleet.distributed_model(net)
@@ -229,7 +229,7 @@ def test_sixteen_bits_on_the_wire():
     same_everywhere(net)
 
 
-def test_batch_norm_over_processes():
+def check_batch_norm_over_processes():
     begin(sync_batch_norm=True)
 
     def norms(seed=0):
@@ -249,7 +249,7 @@ def test_batch_norm_over_processes():
     close(net, whole)
 
 
-def test_recompute():
+def check_recompute():
     begin(recompute=True, recompute_configs={"checkpoints": ["0", "2"]})
     net, whole = network_of(rank), network_of()
     calls = []
@@ -276,7 +276,7 @@ def test_recompute():
     )
 
 
-def test_amp():
+def check_amp():
     begin(amp=True, amp_configs={"use_pure_bf16": True, "custom_black_list": ["tanh"]})
     net = network_of(rank).to(dtype="float32")
     seen = []
@@ -304,7 +304,7 @@ def doubled(bucket):
     return bucket.all_reduce(bucket.gradients, dist.ReduceOp.SUM)
 
 
-def test_communication_hook():
+def check_communication_hook():
     for hook in (doubled, f"{__name__}:doubled"):
         begin(communication_hook=hook)
         net, whole = network_of(rank), network_of()
@@ -324,7 +324,7 @@ def begin_with(name, value):
     begin(**{name: value})
 
 
-def test_all_skip_a_step_that_one_cannot_make():
+def check_all_skip_a_step_that_one_cannot_make():
     begin(localsgd=True, localsgd_configs={"k_steps": 100, "begin_step": 1})
     net = network_of(rank)
     model = fleet.distributed_model(net)
@@ -343,7 +343,7 @@ def test_all_skip_a_step_that_one_cannot_make():
     assert float(scaler._scale) == 2.0
 
 
-def test_what_is_not_there():
+def check_what_is_not_there():
     for name in (
         "dgc",
         "pipeline",
@@ -368,7 +368,7 @@ def test_what_is_not_there():
 
 
 for name, test in list(globals().items()):
-    if name.startswith("test_"):
+    if name.startswith("check_"):
         test()
         fleet.barrier_worker()
 print("all is well")

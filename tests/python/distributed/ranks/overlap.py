@@ -75,7 +75,7 @@ class Pair:
         close(self.one, self.whole)
 
 
-def test_exchange_begins_in_backward():
+def check_exchange_begins_in_backward():
     pair = Pair()
     events = []
 
@@ -95,7 +95,7 @@ def test_exchange_begins_in_backward():
     assert events.index("input") >= 3, events
 
 
-def test_order_is_that_of_the_first_process():
+def check_order_is_that_of_the_first_process():
     """Parallel branches, called in another order in each process."""
     pair = Pair()
 
@@ -110,7 +110,7 @@ def test_order_is_that_of_the_first_process():
         pair.check()
 
 
-def test_added_to_several_times():
+def check_added_to_several_times():
     pair = Pair()
     for _ in range(3):  # learnt in the first step
         pair.step(order=[0, 1, 2, 1, 3, 1], cut=(1, 3, 5))
@@ -126,13 +126,13 @@ def test_added_to_several_times():
         pair.step(order=[0, 1, 2, 3, 2, 1], cut=(1, 2, 3, 4, 5))
 
 
-def test_shared_without_recomputation():
+def check_shared_without_recomputation():
     pair = Pair()
     for _ in range(3):
         pair.step(order=[0, 1, 2, 3, 2, 1, 0])
 
 
-def test_passes_that_are_not_exchanged():
+def check_passes_that_are_not_exchanged():
     pair = Pair(find_unused_parameters=True)
     pair.step()
     for _ in range(2):
@@ -153,7 +153,7 @@ def test_passes_that_are_not_exchanged():
     pair.check()
 
 
-def test_parameters_that_come_late():
+def check_parameters_that_come_late():
     pair = Pair(find_unused_parameters=True)
     pair.step(order=[0, 1])
     assert pair.one.parts[2].weight.grad is None
@@ -166,7 +166,7 @@ def test_parameters_that_come_late():
         close(pair.one, pair.whole)
 
 
-def test_who_reads_a_gradient_waits():
+def check_who_reads_a_gradient_waits():
     pair = Pair()
     pair.step()
     last = pair.one.parts[3].weight
@@ -193,7 +193,7 @@ class Halving:
             assert parameter.grad is not None  # asks for itself
 
 
-def test_work_is_waited_for_once():
+def check_work_is_waited_for_once():
     pair = Pair()
     pair.model.register_comm_hook(Halving)
     scale = 0.5 if size > 1 else 1.0
@@ -208,7 +208,7 @@ def test_work_is_waited_for_once():
         pair.check()
 
 
-def test_a_pass_that_fails_everywhere():
+def check_a_pass_that_fails_everywhere():
     pair = Pair()
     pair.step()
 
@@ -229,7 +229,7 @@ def test_a_pass_that_fails_everywhere():
         pair.step()
 
 
-def test_two_models_in_one_loss():
+def check_two_models_in_one_loss():
     one, two = Pair(), Pair()
     for _ in range(3):
         x = batch()
@@ -244,7 +244,7 @@ def test_two_models_in_one_loss():
         two.check()
 
 
-def test_second_derivatives():
+def check_second_derivatives():
     pair = Pair()
     for _ in range(3):
         x = batch()
@@ -278,13 +278,13 @@ class WithPyLayer(Chain):
         return super().forward(Doubled.apply(super().forward(x), self.scale))
 
 
-def test_py_layers():
+def check_py_layers():
     pair = Pair(WithPyLayer)
     for _ in range(3):
         pair.step()
 
 
-def test_gradients_in_float32_of_parameters_in_16_bits():
+def check_gradients_in_float32_of_parameters_in_16_bits():
     paddle.seed(2)
     net = paddle.nn.Sequential(*[paddle.nn.Linear(8, 8) for _ in range(3)])
     sgd = paddle.optimizer.SGD(0.1, parameters=net.parameters())
@@ -304,7 +304,7 @@ def test_gradients_in_float32_of_parameters_in_16_bits():
         sgd.clear_grad(set_to_zero=False)
 
 
-def test_the_callers_gradient_stays_after_the_model_is_gone():
+def check_the_callers_gradient_stays_after_the_model_is_gone():
     net = Chain()
     model = paddle.DataParallel(net, **tiny)
     (model(paddle.to_tensor(batch()[mine])) ** 2).mean().backward()
@@ -318,7 +318,7 @@ def test_the_callers_gradient_stays_after_the_model_is_gone():
 
 
 for name, test in list(globals().items()):
-    if name.startswith("test_") and not (size == 1 and name == "test_exchange_begins_in_backward"):
+    if name.startswith("check_") and not (size == 1 and name == "check_exchange_begins_in_backward"):
         draw.seed(5)
         test()
         dist.barrier()
