@@ -318,7 +318,9 @@ def check_the_callers_gradient_stays_after_the_model_is_gone():
 
 
 for name, test in list(globals().items()):
-    if name.startswith("check_") and not (size == 1 and name == "check_exchange_begins_in_backward"):
+    if name.startswith("check_") and not (
+        size == 1 and name == "check_exchange_begins_in_backward"
+    ):
         draw.seed(5)
         test()
         dist.barrier()
