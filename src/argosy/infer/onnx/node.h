@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/infer/onnx/call.h"
+#include "argosy/infer/call.h"
 #include "argosy/infer/onnx/types.h"
 
 namespace argosy::infer::onnx {
