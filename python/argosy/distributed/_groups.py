@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import datetime
 import itertools
+import os
 import warnings
 
 from argosy import _core
@@ -161,6 +162,15 @@ def default_group(what):
     if _alone is None:
         _alone = Group(0, 0, [0], _core.comm_connect(0, 1, "", "", "", _limit()))
     return _alone
+
+
+def _forget_alone():
+    """A forked child that runs alone connects anew: the threads of its parent's group are not there."""
+    global _alone
+    _alone = None
+
+
+os.register_at_fork(after_in_child=_forget_alone)
 
 
 def checked_group(what, group):

@@ -10,6 +10,7 @@ import time
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
+import argosy
 import argosy.distributed as dist
 
 pytestmark = pytest.mark.timeout(120)
@@ -153,6 +154,21 @@ def test_a_forked_child_cannot_use_the_group():
             in rank.text
         )
         assert "parent is well" in rank.text
+
+
+def test_a_forked_child_of_a_program_that_runs_alone_connects_anew():
+    dist.barrier()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            x = argosy.ones([2])
+            dist.all_reduce(x)
+            status = 0 if x.tolist() == [1.0, 1.0] else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    dist.barrier()
 
 
 def test_a_rank_that_never_starts():
