@@ -296,13 +296,14 @@ Tensors split_grad(const GradCall& c, const SplitAttrs& a) {
 
 ARGOSY_OP(split, SplitAttrs)
     .doc(
-        "Views of x cut along axis: into `sizes` equal parts, or parts of the given sizes, one of "
-        "which may be -1.")
+        "x cut along axis: into `sizes` equal parts, or parts of the given sizes, one of which may "
+        "be -1. Elements are copied when x or a part is written in place, not before.")
     .shape("x [*a,n@axis,*b] -> .. [*a,n',*b]")
     .input("x")
     .list_output("out", Save::shape)
     .infer(split_infer)
     .views(split_views)
+    .apart()
     .gradient(split_grad)
     .done();
 
@@ -359,7 +360,9 @@ ARGOSY_OP(unbind, UnbindAttrs)
     .method("unbind")
     .alias("input", "x")
     .alias("dim", "axis")
-    .doc("Views of x at each index of axis, as a list; the axis is gone.")
+    .doc(
+        "x at each index of axis, as a list; the axis is gone. Elements are copied when x or a part "
+        "is written in place, not before.")
     .shape("x [*s] -> .. [*s']")
     .example(R"(>>> [t.tolist() for t in argosy.unbind(argosy.to_tensor([[1, 2], [3, 4]]))]
 [[1, 2], [3, 4]])")
@@ -367,6 +370,7 @@ ARGOSY_OP(unbind, UnbindAttrs)
     .list_output("out", Save::shape)
     .infer(unbind_infer)
     .views(unbind_views)
+    .apart()
     .kernel("none", unbind_nothing)
     .gradient(unbind_grad)
     .done();
