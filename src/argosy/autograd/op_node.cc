@@ -22,10 +22,21 @@ struct HooksOff {
   op::GradMode no_grad{false};
 };
 
-// A value kept for backward, with the version it had.
+// A value kept for backward, with the version and the form that it had.
 struct Saved {
+  Saved() = default;
+  // Only described: never read.
+  static Saved shape_of(const Tensor& t) {
+    return Saved(Tensor::describe(t.shape(), t.dtype(), t.place()), 0);
+  }
+  explicit Saved(const Tensor& t) : Saved(t, t.version()) {}
+
   Tensor tensor;
   uint32_t version = 0;
+  uint16_t forms = 0;
+
+ private:
+  Saved(const Tensor& t, uint32_t v) : tensor(t), version(v), forms(t.impl()->forms) {}
 };
 
 // Values that the user's hooks keep: `kept[i]` stands for the i-th saved input, then output.
@@ -48,12 +59,9 @@ class OpNode final : public Node {
         if (!t.defined() || save == Save::nothing)
           ins_.push_back({});
         else if (save == Save::value || (save == Save::others && others_need(ins_.size())))
-          ins_.push_back({t, t.version()});
+          ins_.push_back(Saved(t));
         else
-          ins_.push_back({t.layout() == Layout::strided
-                              ? Tensor::describe(t.shape(), t.dtype(), t.place())
-                              : t,
-                          0});
+          ins_.push_back(t.layout() == Layout::strided ? Saved::shape_of(t) : Saved(t));
       };
       if (op.inputs[i].list)
         for (const Tensor& t : in.list(i)) keep(t);
@@ -74,9 +82,9 @@ class OpNode final : public Node {
     for (size_t i = 0; i < out.size(); ++i) {
       Save save = op_.outputs[list ? 0 : i].save;
       if (save == Save::value)
-        outs_.push_back({out[i].detach(), out[i].version()});
+        outs_.push_back(Saved(out[i].detach()));
       else if (save == Save::shape)
-        outs_.push_back({Tensor::describe(out[i].shape(), out[i].dtype(), out[i].place()), 0});
+        outs_.push_back(Saved::shape_of(out[i]));
       else
         outs_.push_back({});
     }
@@ -100,10 +108,10 @@ class OpNode final : public Node {
       packed->kept.push_back(nullptr);
       const Tensor t = s.tensor;
       if (!t.defined() || !t.has_data() || t.layout() != Layout::strided ||
-          t.version() != s.version)
+          t.version() != s.version || t.impl()->forms != s.forms)
         return;
       packed->kept.back() = packed->hooks->pack(value);
-      s = {Tensor::describe(t.shape(), t.dtype(), t.place()), 0};
+      s = Saved::shape_of(t);
     };
     for (Saved& s : ins_) hand_over(s, s.tensor);
     for (size_t i = 0; i < outs_.size(); ++i) {
@@ -153,6 +161,10 @@ class OpNode final : public Node {
         << ") that was overwritten in place since, last by `" << s.tensor.impl()->storage->writer()
         << "` (version " << s.tensor.version() << ", saved at version " << s.version
         << "). Do this: use the form of that op that returns a new tensor.";
+    ARGOSY_CHECK(!s.tensor.defined() || s.tensor.impl()->forms == s.forms, permission)
+        << '[' << op_.name << "] the gradient needs a value that was given another form in place "
+        << "since: it is " << s.tensor << " by now, as after reshape_, transpose_ or squeeze_. Do "
+        << "this: use the form of that op that returns a new tensor.";
     return s.tensor;
   }
 

@@ -369,6 +369,11 @@ bool others_need_gradient(const Inputs& in) {
                      [](const Tensor& t) { return t.defined() && !t.stop_gradient(); });
 }
 
+void give_form(const Tensor& x, const Tensor& value) {
+  x.impl()->take_content(*value.impl());
+  ++x.impl()->forms;
+}
+
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
@@ -416,7 +421,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     if (value.shape() == x.shape() && value.dtype() == x.dtype())
       copy_into(x, value);
     else
-      x.impl()->take_content(*value.impl());
+      give_form(x, value);
     x.wrote(op.name.c_str());
     x.impl()->grad_fn = value.impl()->grad_fn;
     x.impl()->grad_index = value.impl()->grad_index;
@@ -443,7 +448,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
       copy_into(x, value);
       x.wrote(op.name.c_str());
     } else {
-      x.impl()->take_content(*value.impl());
+      give_form(x, value);
       if (!op.view) x.wrote(op.name.c_str());
     }
   }

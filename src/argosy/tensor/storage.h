@@ -37,9 +37,11 @@ class ARGOSY_API Storage final : public RefCounted {
   }
   // Goes on with the version of a storage that it replaces.
   void follow(const Storage& before) {
-    version_.store(before.version(), std::memory_order_relaxed);
+    keep_version(before.version());
     writer_ = before.writer_;
   }
+  // What was written since has changed no byte.
+  void keep_version(uint32_t version) { version_.store(version, std::memory_order_relaxed); }
 
   // A storage over `bytes` bytes of these, from `begin` on, with a version of its own. Null where
   // they cannot be lent: memory of someone else, who may write it unseen, or of another device.

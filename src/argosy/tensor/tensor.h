@@ -37,6 +37,7 @@ class ARGOSY_API TensorImpl final : public RefCounted {
   DType dtype = DType::float32;
   Layout layout = Layout::strided;
   Place place;
+  uint16_t forms = 0;  // how often it was given another form in place: reshape_, transpose_
   bool contiguous = true;
   bool stop_gradient = true;
   bool persistable = false;
