@@ -81,7 +81,9 @@ paddle.split(x, 1)
 x.chunk(2)
 x.chunk(2, 2)
 paddle.tensor_split(x, 2, 1)
+paddle.tensor_split(x, [1], 1)
 paddle.hsplit(x, [1])
+paddle.hsplit(x, 3)
 paddle.vsplit(x, 2)
 paddle.dsplit(x, 2)
 x.unbind(1)
@@ -172,7 +174,7 @@ def probe(paddle, np, call):
         result = eval(call, names)
         if isinstance(result, (list, tuple)):
             result = result[-1]
-        operand = next(names[n] for n in ("c", "m", "x") if f"({n}" in call or call.startswith(n) or n == "x")
+        operand = names["m" if "(m" in call or call[0] == "m" else "c" if "(c)" in call else "x"]
         source, seen = (result, operand) if direction == "back" else (operand, result)
         before = np.array(seen)
         write(source)

@@ -31,6 +31,8 @@ struct Saved {
   }
   explicit Saved(const Tensor& t) : Saved(t, t.version()) {}
 
+  bool stale() const { return tensor.version() != version || tensor.impl()->forms != forms; }
+
   Tensor tensor;
   uint32_t version = 0;
   uint16_t forms = 0;
@@ -76,6 +78,23 @@ class OpNode final : public Node {
       if (s.tensor.defined() && s.tensor.impl()->storage == x.impl()->storage) s.version = version;
   }
 
+  // x is written next. What was saved of its memory, and is up to date, gets memory of its own.
+  void keep_saved(const Tensor& x) {
+    for (size_t i = 0; i < ins_.size(); ++i) {
+      const Tensor t = ins_[i].tensor;
+      if (!t.defined() || !t.has_data() || t.impl()->storage != x.impl()->storage ||
+          ins_[i].stale())
+        continue;
+      Tensor own = Tensor::empty(t.shape(), t.dtype(), t.place());
+      op::copy_into(own, t);
+      own.impl()->grad_fn = t.impl()->grad_fn;
+      own.impl()->grad_index = t.impl()->grad_index;
+      own.impl()->stop_gradient = t.stop_gradient();
+      for (Saved& s : ins_)
+        if (s.tensor.is(t)) s = Saved(own);
+    }
+  }
+
   void save_outputs(const Tensors& out) {
     outputs = static_cast<uint32_t>(out.size());
     bool list = op_.any_list && op_.outputs.size() == 1 && op_.outputs[0].list;
@@ -108,7 +127,7 @@ class OpNode final : public Node {
       packed->kept.push_back(nullptr);
       const Tensor t = s.tensor;
       if (!t.defined() || !t.has_data() || t.layout() != Layout::strided ||
-          t.version() != s.version || t.impl()->forms != s.forms)
+          s.stale())
         return;
       packed->kept.back() = packed->hooks->pack(value);
       s = Saved::shape_of(t);
@@ -219,9 +238,15 @@ void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, ui
     node->pack(Tensors(x));
 }
 
+void keep_saved(const Tensor& value, const Tensor& x) {
+  auto* node = dynamic_cast<OpNode*>(static_cast<Node*>(value.impl()->grad_fn.get()));
+  if (node && x.has_data()) node->keep_saved(x);
+}
+
 [[maybe_unused]] const bool installed = [] {
   op::hooks.record_tape = record;
   op::hooks.record_tape_inplace = record_inplace;
+  op::hooks.keep_saved = keep_saved;
   op::is_released = [](const Tensor& t) {
     const auto* node = static_cast<const Node*>(t.impl()->grad_fn.get());
     return node && node->released();

@@ -407,7 +407,12 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     old = Tensor::empty(x.shape(), x.dtype(), x.place());
     copy_into(old, x);
   }
-  if (!op.view) x.prepare_write();
+  if (!op.view) {
+    // As z[0] **= 2, which writes what its value was computed from.
+    for (const Tensor& t : in.flat().subspan(1))
+      if (grad && t.defined() && t.impl()->grad_fn) hooks.keep_saved(t, x);
+    x.prepare_write();
+  }
   if (!old.defined()) old = x.detach();
   old.impl()->grad_fn = x.impl()->grad_fn;
   old.impl()->grad_index = x.impl()->grad_index;

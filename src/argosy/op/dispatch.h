@@ -68,6 +68,8 @@ struct Hooks {
   // was at old_version before the write.
   void (*record_tape_inplace)(const OpDef& op, const Inputs& in, const void* attrs,
                               uint32_t old_version, const Tensor& x) = nullptr;
+  // x is written next: what the node that made `value` saved of x's memory is kept as it is now.
+  void (*keep_saved)(const Tensor& value, const Tensor& x) = nullptr;
   // Appends an Operation; returns symbolic outputs.
   Tensors (*record_program)(const OpDef& op, const Inputs& in, const void* attrs) = nullptr;
   // x, a value of a Program or a tensor that one reads, stands for `value` from now on.

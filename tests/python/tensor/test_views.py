@@ -39,7 +39,7 @@ def test_writes_show_as_in_paddle(call):
 APART = {
     "split": (lambda x: argosy.split(x, 2, 1), lambda x: np.split(x, 2, 1)),
     "sizes": (lambda x: argosy.split(x, [1, 3], 1), lambda x: np.split(x, [1], 1)),
-    "unbind": (lambda x: argosy.unbind(x, 1), lambda x: [x[:, i] for i in range(4)]),
+    "unstack": (lambda x: argosy.unstack(x, 1), lambda x: [x[:, i] for i in range(4)]),
     "expand": (lambda x: [x.expand([2, 3, 4])], lambda x: [np.broadcast_to(x, (2, 3, 4))]),
 }
 # Ways to write: on a tensor, on an array.
@@ -85,7 +85,7 @@ def test_nothing_is_copied_before_a_write():
     before = argosy.device.memory_allocated()
     parts = argosy.split(x, 4)
     wide = x.expand([8, 1 << 20])
-    rows = wide.unbind(0)
+    rows = wide.unstack(0)
     assert argosy.device.memory_allocated() - before < 1 << 14
     parts[1].zero_()
     grown = argosy.device.memory_allocated() - before
@@ -132,7 +132,7 @@ def test_views_of_what_was_taken_apart_follow_it():
 def test_a_part_of_a_part():
     x = source()
     part = argosy.split(x, 2, 1)[1]
-    inner = argosy.unbind(part, 0)
+    inner = argosy.unstack(part, 0)
     part.zero_()
     inner[2].add_(argosy.ones([1], "float64"))
     assert inner[0].tolist() == [2, 3] and inner[2].tolist() == [11, 12] and part.sum().item() == 0
@@ -194,7 +194,7 @@ def test_what_has_given_its_address_away_is_not_shared():
     if array is None:
         pytest.skip("no __dlpack__")
     pointer = part.data_ptr()
-    a = part.unbind(0)[0]
+    a = part.unstack(0)[0]
     np.ctypeslib.as_array((np.ctypeslib.ctypes.c_double * 2).from_address(pointer))[:] = 9
     assert part.tolist() == [9, 9] and x.tolist() == [0, 1, 2, 3] and a.item() == 0
     assert array.tolist() == [9, 9]
