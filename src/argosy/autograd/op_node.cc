@@ -126,9 +126,7 @@ class OpNode final : public Node {
     auto hand_over = [&](Saved& s, const Tensor& value) {
       packed->kept.push_back(nullptr);
       const Tensor t = s.tensor;
-      if (!t.defined() || !t.has_data() || t.layout() != Layout::strided ||
-          s.stale())
-        return;
+      if (!t.defined() || !t.has_data() || t.layout() != Layout::strided || s.stale()) return;
       packed->kept.back() = packed->hooks->pack(value);
       s = Saved::shape_of(t);
     };

@@ -227,7 +227,6 @@ void bind_written(const OpDef& op, const Inputs& in, Tensors& out) {
   }
 }
 
-
 void allocate_outputs(const OpDef& op, const Inputs& in, const void* attrs, Place place,
                       Tensors& out) {
   if (op.elementwise && !op.infer && op.outputs.size() == 1) {

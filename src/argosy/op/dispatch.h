@@ -44,8 +44,8 @@ ARGOSY_API Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void
 ARGOSY_API const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attrs,
                                         DeviceKind device);
 
-// The views of x that are the op's results, in x's storage even where dispatch sets them apart; none
-// where the op has to copy.
+// The views of x that are the op's results, in x's storage even where dispatch sets them apart;
+// none where the op has to copy.
 ARGOSY_API Tensors views_of(const OpDef& op, const Tensor& x, const void* attrs);
 
 // Of Python floats.

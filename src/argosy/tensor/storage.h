@@ -66,9 +66,7 @@ class ARGOSY_API Storage final : public RefCounted {
   void drop() override;
   void give_back();
   // The storage in whose memory the bytes lie.
-  const Storage* block() const {
-    return borrows_ ? static_cast<const Storage*>(owner_) : this;
-  }
+  const Storage* block() const { return borrows_ ? static_cast<const Storage*>(owner_) : this; }
   char* inside() { return reinterpret_cast<char*>(this) + kHeader; }
   bool has_readers() const;
 

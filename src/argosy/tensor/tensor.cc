@@ -103,8 +103,8 @@ void Tensor::separate() const {
     (last < 0 ? begin : end) += last;
   }
   const int64_t item = item_size(dtype()), from = impl_->offset + begin * item;
-  Ref<Storage> own = impl_->storage->borrow(static_cast<size_t>(from),
-                                            static_cast<size_t>((end - begin) * item));
+  Ref<Storage> own =
+      impl_->storage->borrow(static_cast<size_t>(from), static_cast<size_t>((end - begin) * item));
   if (!own) return copy_elements();
   impl_->storage = std::move(own);
   impl_->offset -= from;

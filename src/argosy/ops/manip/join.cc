@@ -317,7 +317,8 @@ ARGOSY_ATTRS(UnbindAttrs, axis)
 void unbind_infer(InferContext& c, const UnbindAttrs& a) {
   Shape shape = c.in[0].shape();
   ARGOSY_CHECK(shape.rank() > 0, invalid_argument)
-      << '[' << c.name() << "] a 0-d tensor has no axis to be taken apart along: expected 1 or more "
+      << '[' << c.name()
+      << "] a 0-d tensor has no axis to be taken apart along: expected 1 or more "
          "dimensions, "
          "got "
       << c.in[0] << ". Do this: use it as it is, or reshape it to [1].";
@@ -374,7 +375,8 @@ ARGOSY_OP(unbind, UnbindAttrs)
 
 ARGOSY_OP(unstack, UnbindAttrs)
     .doc(
-        "x at each index of axis, as a list; the axis is gone. Elements are copied when x or a part "
+        "x at each index of axis, as a list; the axis is gone. Elements are copied when x or a "
+        "part "
         "is written in place, not before.")
     .shape("x [*s] -> .. [*s']")
     .input("x")
