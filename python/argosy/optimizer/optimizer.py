@@ -278,6 +278,21 @@ class Optimizer:
                 return key
         return None
 
+    def _held_accumulators(self):
+        """What set_state_dict brought of this optimizer's parameters and no step has taken yet."""
+        held = self._accumulators_holder
+        if not held:
+            return {}
+        prefix = "" if self._name is None else self._name + "_"
+        kinds = "|".join(re.escape(prefix + s.name) for s in self._state_specs() if s is not None)
+        parameters = "|".join(re.escape(p.name) for p in self._all_params())
+        ours = re.compile(rf"(?:{parameters})_(?:{kinds})_\d+")
+        return {
+            key: value if isinstance(value, Tensor) else _tensor.to_tensor(value)
+            for key, value in held.items()
+            if ours.fullmatch(key)
+        }
+
     def _take_from_holder(self, full_name, base):
         holder = self._accumulators_holder
         if not holder:
@@ -431,9 +446,10 @@ class Optimizer:
 
         Returns:
             dict: All accumulators by name, ``master_weights`` where there are any, and the scheduler's state
-            under ``LR_Scheduler``. The tensors are the live ones, not copies.
+            under ``LR_Scheduler``. The tensors are the live ones, not copies. Accumulators that were loaded
+            and that no step has needed yet are among them.
         """
-        state = {}
+        state = self._held_accumulators()
         spread = self._spread_names()
         shapes = {p.name: p.shape for p in self._all_params()} if spread else {}
         for name, by_param in self._accumulators.items():
@@ -498,7 +514,7 @@ class Optimizer:
                             f"{list(state)[:6]}. Do this: load a state of the same model and "
                             "optimizer class."
                         )
-                    self._assign(tensor, state[key], full_name, name)
+                    self._assign(tensor, state.pop(key), full_name, name)
 
     set_dict = set_state_dict
     load_state_dict = set_state_dict
