@@ -41,7 +41,8 @@ LoDTensor = DenseTensor
 # Old names, found at first use: name -> module, or (module, attribute).
 _LATER = {
     **{name: f"argosy.base.{name}" for name in
-       ("core", "data_feeder", "dygraph", "framework", "io", "layer_helper", "reader")},
+       ("core", "data_feeder", "dygraph", "framework", "io", "layer_helper", "log_helper", "reader",
+        "wrapped_decorator")},
     **{name: ("argosy.base.framework", name) for name in
        ("in_dygraph_mode", "in_dynamic_or_pir_mode", "in_pir_mode")},
     **{name: ("argosy.static", name) for name in

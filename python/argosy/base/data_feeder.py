@@ -113,6 +113,9 @@ class DataFeeder:
         >>> feed = feeder.feed([([1.0, 2.0], 0), ([3.0, 4.0], 1)])
         >>> {name: value.shape() for name, value in feed.items()}
         {'x': [2, 2], 'y': [2, 1]}
+        >>> batches = feeder.decorate_reader(lambda: iter([[([1.0, 2.0], 0)]]), multi_devices=False)
+        >>> [sorted(feed) for feed in batches()]
+        [['x', 'y']]
     """
 
     def __init__(self, feed_list, place, program=None):

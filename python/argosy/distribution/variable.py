@@ -62,6 +62,10 @@ class Real(Variable):
 
     Args:
         event_rank (int): The number of dimensions that are one event.
+
+    Example:
+        >>> argosy.distribution.variable.Real().constraint(argosy.to_tensor([1.0, float("nan")])).tolist()
+        [True, False]
     """
 
     def __init__(self, event_rank=0):
@@ -73,6 +77,10 @@ class Positive(Variable):
 
     Args:
         event_rank (int): The number of dimensions that are one event.
+
+    Example:
+        >>> argosy.distribution.variable.Positive().constraint(argosy.to_tensor([1.0, -1.0])).tolist()
+        [True, False]
     """
 
     def __init__(self, event_rank=0):
@@ -88,6 +96,11 @@ class Independent(Variable):
 
     Raises:
         TypeError: base is no Variable.
+
+    Example:
+        >>> variable = argosy.distribution.variable
+        >>> variable.Independent(variable.Real(1), 1).event_rank
+        2
     """
 
     def __init__(self, base, reinterpreted_batch_rank):
@@ -113,6 +126,12 @@ class Stack(Variable):
     Args:
         vars (list[Variable]): They.
         axis (int): Along which each of them has one place.
+
+    Example:
+        >>> variable = argosy.distribution.variable
+        >>> both = variable.Stack([variable.real, variable.positive])
+        >>> both.constraint(argosy.to_tensor([-1.0, -1.0])).tolist()
+        [True, False]
     """
 
     def __init__(self, vars, axis=0):  # noqa: A002

@@ -8,7 +8,6 @@ A subclass written by a user may instead implement ``_create_accumulators(block,
 ``_append_optimize_op(block, param_and_grad)``, which is called once for each parameter.
 """
 
-import re
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from argosy.base import static_parameter, unique_name
 
 from . import plan
 from .groups import ParameterGroups, as_regularizer, check_clip, check_parameters
+from .loaded_state import accumulators_in, find_key
 from .lr import LambdaDecay, LRScheduler
 from .records import Group
 from .summary import update_summaries
@@ -266,38 +266,20 @@ class Optimizer:
                 spec.name, param, spec.dtype_for(param), fill, spec.shape_for(param)
             )
 
-    @staticmethod
-    def _find_key(state, full_name, base):
-        """The key of an accumulator: its name, else the same with another trailing number (a second
-        optimizer over the same parameters counts on)."""
-        if full_name in state:
-            return full_name
-        pattern = re.compile(re.escape(base) + r"_\d+")
-        for key in state:
-            if pattern.fullmatch(key):
-                return key
-        return None
-
     def _held_accumulators(self):
         """What set_state_dict brought of this optimizer's parameters and no step has taken yet."""
-        held = self._accumulators_holder
-        if not held:
+        if not self._accumulators_holder:
             return {}
         prefix = "" if self._name is None else self._name + "_"
-        kinds = "|".join(re.escape(prefix + s.name) for s in self._state_specs() if s is not None)
-        parameters = "|".join(re.escape(p.name) for p in self._all_params())
-        ours = re.compile(rf"(?:{parameters})_(?:{kinds})_\d+")
-        return {
-            key: value if isinstance(value, Tensor) else _tensor.to_tensor(value)
-            for key, value in held.items()
-            if ours.fullmatch(key)
-        }
+        kinds = [prefix + s.name for s in self._state_specs() if s is not None]
+        found = accumulators_in(self._accumulators_holder, self._all_params(), kinds)
+        return {k: v if isinstance(v, Tensor) else _tensor.to_tensor(v) for k, v in found.items()}
 
     def _take_from_holder(self, full_name, base):
         holder = self._accumulators_holder
         if not holder:
             return None
-        key = self._find_key(holder, full_name, base)
+        key = find_key(holder, full_name, base)
         if key is not None:
             return holder.pop(key)
         if not self._warned_unmatched:
@@ -507,7 +489,7 @@ class Optimizer:
             for name, by_param in self._accumulators.items():
                 for param_name, tensor in by_param.items():
                     full_name = self._state_names[name][param_name]
-                    key = self._find_key(state, full_name, full_name.rsplit("_", 1)[0])
+                    key = find_key(state, full_name, full_name.rsplit("_", 1)[0])
                     if key is None:
                         raise AssertionError(
                             f"[set_state_dict] '{full_name}' is missing: the state has "

@@ -344,7 +344,9 @@ def _lengths_of_rows(program, feed, fetch_list):
 
 def _as_batches(values, lengths):
     """What was fetched, as DenseTensors; at the end of values are the `lengths` of those that have some."""
-    made = [DenseTensor(v) for v in values[: len(values) - len([v for v in lengths if v is not None])]]
+    made = [
+        DenseTensor(v) for v in values[: len(values) - len([v for v in lengths if v is not None])]
+    ]
     rest = iter(values[len(made) :])
     for one, of_rows in zip(made, lengths):
         if of_rows is None:

@@ -130,7 +130,11 @@ def test_fetched_rows_know_their_sequences(start):
     for _ in range(2):
         got = exe.run(feed={"x": batch()}, fetch_list=fetched, return_numpy=False)
         assert len(got) == 5 and got[0].shape() == [6, 2]
-        assert [v.recursive_sequence_lengths() for v in got] == [[LENGTHS]] * 2 + [[], [LENGTHS], []]
+        assert [v.recursive_sequence_lengths() for v in got] == [[LENGTHS]] * 2 + [
+            [],
+            [LENGTHS],
+            [],
+        ]
     np.testing.assert_array_equal(np.array(got[1]), X)
     again = exe.run(feed={"x": got[1]}, fetch_list=[rows])  # fed as it was fetched
     np.testing.assert_allclose(again[0], np.array(got[0]))
