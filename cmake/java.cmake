@@ -1,7 +1,11 @@
 # argosy.jar and libargosy_jni.so: the predictor for Java, over argosy.h. Built where a JDK is found.
 find_package(Java QUIET COMPONENTS Development)
-find_package(JNI QUIET COMPONENTS JVM)
-if(NOT Java_FOUND OR NOT JAVA_INCLUDE_PATH)
+if(Java_FOUND)
+  file(REAL_PATH ${Java_JAVAC_EXECUTABLE} jdk)
+  cmake_path(GET jdk PARENT_PATH jdk)
+  find_path(ARGOSY_JNI_INCLUDE jni.h HINTS ${jdk}/../include)
+endif()
+if(NOT ARGOSY_JNI_INCLUDE)
   message(STATUS "No JDK: the classes for Java are not built")
   return()
 endif()
@@ -17,7 +21,8 @@ add_custom_command(OUTPUT ${ARGOSY_JAR}
 add_custom_target(argosy_jar ALL DEPENDS ${ARGOSY_JAR})
 
 add_library(argosy_jni SHARED ${PROJECT_SOURCE_DIR}/java/argosy_jni.cc)
-target_include_directories(argosy_jni SYSTEM PRIVATE ${JAVA_INCLUDE_PATH} ${JAVA_INCLUDE_PATH2})
+target_include_directories(argosy_jni SYSTEM PRIVATE ${ARGOSY_JNI_INCLUDE}
+  ${ARGOSY_JNI_INCLUDE}/linux)
 target_link_libraries(argosy_jni PRIVATE argosy_infer argosy_flags argosy_baseline)
 target_link_options(argosy_jni PRIVATE $<$<CONFIG:Release>:-Wl,-s>)
 set_target_properties(argosy_jni PROPERTIES
