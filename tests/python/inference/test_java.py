@@ -192,6 +192,4 @@ def test_models_of_other_formats(model, tmp_path):
     wanted = model[1](paddle.ones([1, 40])).numpy()[0]
     for path in ("net.onnx", "paddle.json"):
         done = run(ROOT / "examples/java/RunModel.java", tmp_path, str(tmp_path / path))
-        np.testing.assert_allclose(
-            numbers(done.stdout.split("] =")[1]), wanted, 1e-4, 1e-4
-        )
+        np.testing.assert_allclose(numbers(done.stdout.split("] =")[1]), wanted, 1e-4, 1e-4)

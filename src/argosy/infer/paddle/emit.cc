@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/creation/creation.h"
 #include "argosy/program/attributes.h"
 
 namespace argosy::infer::paddle {
@@ -31,8 +32,8 @@ std::string real(const char* kind, double v, int digits) {
   if (!std::isfinite(v))
     return std::string(R"({"#":")") + kind + R"(","VD":")" +
            (std::isnan(v) ? "NaN"
-            : v > 0       ? "Infinity"
-                          : "-Infinity") +
+            : v > 0       ? "INF"
+                          : "-INF") +
            "\"}";
   char text[64];
   std::snprintf(text, sizeof text, "%.*g", digits, v);
@@ -498,6 +499,8 @@ std::string Emitter::write() {
     add_input(*program_.main.arguments[i], i);
   operations(program_.main);
   for (size_t i = 0; i < program_.outputs.size(); ++i) add_output(program_.outputs[i], i);
+  // Paddle loads no model without parameters.
+  if (parameters_.empty()) parameter("unused", ops::constant(op::Scalar(0.0), DType::float32));
   return R"({"base_code":{"magic":"pir","trainable":false,"version":4},"program":{"regions":[{"#":)"
          R"("region_0","blocks":[{"#":"block_0","args":[],"ops":[)" +
          head_ + (head_.empty() || body_.empty() ? "" : ",") + body_ + "]}]}]}}";

@@ -195,6 +195,7 @@ constexpr PirName kNames[] = {
     {"roll", "roll", "X ShiftsTensor", "Out", ""},
     {"tril", "tril_triu", "X", "Out", ""},
     {"triu", "triu", "X", "Out", ""},
+    {"broadcast_tensors", "broadcast_tensors", "X", "Out", ""},
     {"meshgrid", "meshgrid", "X", "Out", ""},
     {"diag_embed", "diag_embed", "Input", "Out", ""},
     {"combine", "combine", "*X", "Out", ""},

@@ -157,17 +157,17 @@ void variance(Emit& e) {
   const auto& unbiased = e.attr<std::optional<bool>>("unbiased");
   const double less = unbiased ? *unbiased : e.real("correction");
   const std::vector<int64_t> axes = axes_of(e);
-  double count = 1;
-  for (const int64_t a : axes) {
-    const int64_t size = e.shape()[static_cast<int>(a)];
-    if (size < 0) e.unsupported("a number of elements that only a run knows");
-    count *= static_cast<double>(size);
-  }
   const Written x = e.wide();
   const Written centered =
       e.to.node("subtract", {x, mean_of(e, x, axes, true)}, {}, x.dtype, x.shape);
   const Written y = mean_of(e, product_of(e, centered, centered), axes, e.flag("keepdim"));
-  e.give(less == 0 ? y : e.to.scale(y, count / (count - less)));
+  if (less == 0) return e.give(y);
+  // n / (n - less), whose n a run may be the first to know.
+  Written n = e.to.full(op::Scalar(1.0), x.dtype, {});
+  for (const int64_t a : axes)
+    n = product_of(e, n, e.to.cast(e.to.size_of(e.in(0), static_cast<int>(a)), x.dtype));
+  const Written ratio = e.to.node("divide", {n, e.to.scale(n, 1, -less)}, {}, x.dtype, {});
+  e.give("multiply", {y, ratio});
 }
 
 void sum_squares(Emit& e) {

@@ -160,9 +160,7 @@ void average_pool(Emit& e) {
   give_image(e, image, y);
 }
 
-template <ForeignName type>
-void adaptive_pool(Emit& e) {
-  const Image image = image_of(e, e.flag("cl"));
+std::vector<int64_t> adaptive_sizes(Emit& e, const Image& image) {
   std::vector<int64_t> size = e.known("output_size");
   const auto dims = static_cast<size_t>(e.rank() - 2);
   if (size.size() == 1) size.assign(dims, size[0]);
@@ -170,27 +168,42 @@ void adaptive_pool(Emit& e) {
     if (size[d] == -1) size[d] = e.shape()[static_cast<int>(d) + (image.last ? 1 : 2)];
     if (size[d] < 0) e.unsupported("the size of an input that only a run knows");
   }
-  Pool p{type.text, with_added(image, size, 1), {}, {}};
+  return with_added(image, size, 1);
+}
+
+void adaptive_average(Emit& e) {
+  const Image image = image_of(e, e.flag("cl"));
+  Pool p{"avg", adaptive_sizes(e, image), {}, {}};
   p.stride.assign(static_cast<size_t>(image.dims), 1);
   p.pads.assign(static_cast<size_t>(image.dims), 0);
   p.adaptive = true;
   give_image(e, image, pool_of(e, image, p));
 }
 
+// Paddle's pool2d divides an image in another way for the maximum.
+void adaptive_max(Emit& e) {
+  if (e.flag("cl")) e.unsupported("channels last");
+  const Image image = image_of(e, false);
+  const std::vector<int64_t> ones(static_cast<size_t>(image.dims), 1),
+      none(static_cast<size_t>(image.dims), 0);
+  const Shape shape = result_shape(e, image);
+  const std::vector<Written> made = e.to.nodes(
+      image.dims == 2 ? "max_pool2d_with_index" : "max_pool3d_with_index", {image.x},
+      {i32s("kernel_size", adaptive_sizes(e, image)), i32s("strides", ones), i32s("paddings", none),
+       boolean("global_pooling", false), boolean("adaptive", true), boolean("ceil_mode", false)},
+      {{0, e.result().dtype, shape}, {0, DType::int32, shape}});
+  give_image(e, image, made[0]);
+}
+
 void interpolate(Emit& e) {
   const std::string& mode = e.text("mode");
   const int dims = e.rank() - 2;
   if (e.flag("antialias")) e.unsupported("antialias");
-  const bool last = e.flag("cl");
   const char* op = mode == "nearest"   ? "nearest_interp"
                    : mode == "bicubic" ? "bicubic_interp"
                    : dims == 1         ? "linear_interp"
                    : dims == 2         ? "bilinear_interp"
                                        : "trilinear_interp";
-  if (dims == 1 && mode == "nearest") e.unsupported("nearest neighbours in one dimension");
-  const char* layout = dims == 1   ? (last ? "NWC" : "NCW")
-                       : dims == 2 ? (last ? "NHWC" : "NCHW")
-                                   : (last ? "NDHWC" : "NCDHW");
   int64_t out[3] = {-1, -1, -1};  // depth, height, width
   std::vector<double> scale;
   Written size;
@@ -206,8 +219,8 @@ void interpolate(Emit& e) {
     size = e.to.cast(e.sizes("size"), DType::int32);
   }
   e.give(op, {e.in(0), size, {}, {}},
-         {text("data_format", layout), i32("out_d", out[0]), i32("out_h", out[1]),
-          i32("out_w", out[2]), f64s("scale", scale),
+         {text("data_format", e.flag("cl") ? "NHWC" : "NCHW"), i32("out_d", out[0]),
+          i32("out_h", out[1]), i32("out_w", out[2]), f64s("scale", scale),
           text("interp_method", mode == "linear" && dims == 2   ? "bilinear"
                                 : mode == "linear" && dims == 3 ? "trilinear"
                                                                 : mode),
@@ -222,12 +235,12 @@ void unfold(Emit& e) {
 }
 
 constexpr WriteRow kRows[] = {
-    {"adaptive_avg_pool1d", adaptive_pool<"avg">},
-    {"adaptive_avg_pool2d", adaptive_pool<"avg">},
-    {"adaptive_avg_pool3d", adaptive_pool<"avg">},
-    {"adaptive_max_pool1d", adaptive_pool<"max">},
-    {"adaptive_max_pool2d", adaptive_pool<"max">},
-    {"adaptive_max_pool3d", adaptive_pool<"max">},
+    {"adaptive_avg_pool1d", adaptive_average},
+    {"adaptive_avg_pool2d", adaptive_average},
+    {"adaptive_avg_pool3d", adaptive_average},
+    {"adaptive_max_pool1d", adaptive_max},
+    {"adaptive_max_pool2d", adaptive_max},
+    {"adaptive_max_pool3d", adaptive_max},
     {"avg_pool1d", average_pool},
     {"avg_pool2d", average_pool},
     {"avg_pool3d", average_pool},
