@@ -28,7 +28,7 @@ target_include_directories(argosy_infer PUBLIC
 target_link_libraries(argosy_infer PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB
   Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(argosy_infer PRIVATE -Wl,--version-script=${infer_symbols}
-  -Wl,-Bsymbolic-functions $<$<CONFIG:Release>:-Wl,-s>)
+  -Wl,-Bsymbolic-functions $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)
 if(NOT ARGOSY_SANITIZE AND NOT ARGOSY_FUZZ)
   target_link_options(argosy_infer PRIVATE -Wl,--no-undefined)
 endif()

@@ -10,7 +10,7 @@ list(FILTER sources EXCLUDE REGEX "/comm/net/")
 # What reads and writes models of other formats are libraries of their own: see formats.cmake.
 list(FILTER sources EXCLUDE REGEX "/infer/(onnx|paddle)/")
 # Rooms that running a model does not need: see infer.cmake.
-set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|serve)/|/argosy/extension/")
+set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|extension|ops/optim)/")
 if(NOT ARGOSY_PYTHON)
   list(FILTER sources EXCLUDE REGEX ${infer_rooms_out})
 endif()
