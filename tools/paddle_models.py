@@ -168,6 +168,34 @@ def layers(module):
             )
             return boxes, scores
 
+    class Ssd(WithParameter):
+        def forward(self, x, image, prior, target):
+            x = x + self.shift
+            boxes, variances = paddle.vision.ops.prior_box(
+                x, image, min_sizes=[4.0, 9.0], max_sizes=[7.0, 16.0], aspect_ratios=[1.0, 2.0],
+                flip=True, clip=True,
+            )  # fmt: skip
+            prior = paddle.concat([prior, prior + 1.0], -1)
+            target = paddle.concat([target, target + 1.5], -1)
+            codes = paddle.vision.ops.box_coder(
+                prior, [0.1, 0.1, 0.2, 0.2], target, "encode_center_size", box_normalized=False
+            )
+            back = paddle.vision.ops.box_coder(
+                prior, prior * 0.1, codes, "decode_center_size", axis=0
+            )
+            return boxes, variances, codes, back
+
+    class Equations(WithParameter):
+        def forward(self, x, y):
+            x = x + self.shift
+            return (
+                paddle.einsum("bij,bjk->bik", x, y),
+                paddle.einsum("bij,bjk->ki", x, y),
+                paddle.einsum("bii->bi", x),
+                paddle.einsum("bij->j", x),
+                paddle.einsum("...ij,...jk->...k", x, y),
+            )
+
     def ids(*shape, below=20):
         return shape, "int64", below
 
@@ -185,6 +213,8 @@ def layers(module):
         "shapes": (Shapes(), [(2, 6, 2, 5)]),
         "pixels": (Pixels(), [(2, 4, 5, 6)]),
         "pointwise": (Pointwise(), [(3, 4)]),
+        "equations": (Equations(), [(2, 3, 3), (2, 3, 5)]),
+        "ssd": (Ssd(), [(2, 4, 3, 5), (2, 3, 30, 40), (6, 2), (5, 2)]),
         "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
     }
     models = paddle.vision.models

@@ -251,6 +251,7 @@ constexpr SameRow kSame[] = {
     {"celu", "celu", "alpha:f32"},
     {"cos", "cos", ""},
     {"cosh", "cosh", ""},
+    {"diagonal", "diagonal", "offset:i32 axis1:i32 axis2:i32"},
     {"digamma", "digamma", ""},
     {"elu", "elu", "alpha:f32"},
     {"equal", "equal", ""},
