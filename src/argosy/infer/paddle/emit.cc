@@ -154,35 +154,27 @@ const SameRow* find_same(std::string_view op) {
 }
 
 // One word of SameRow::attributes.
-Set set_of(const Emit& e, std::string_view word, std::string& name) {
+Set set_of(const Emit& e, std::string_view word) {
   const size_t colon = word.find(':'), equals = word.find('=');
-  name = word.substr(0, colon);
+  const std::string theirs(word.substr(0, colon));
   const std::string_view kind = word.substr(colon + 1, equals - colon - 1);
-  const std::string ours(equals == std::string_view::npos ? word.substr(0, colon)
-                                                          : word.substr(equals + 1));
-  if (kind == "i32") return i32(name.c_str(), e.integer(ours.c_str()));
-  if (kind == "i64") return i64(name.c_str(), e.integer(ours.c_str()));
-  if (kind == "f32") return f32(name.c_str(), e.real(ours.c_str()));
-  if (kind == "f64") return f64(name.c_str(), e.real(ours.c_str()));
-  if (kind == "bool") return boolean(name.c_str(), e.flag(ours.c_str()));
-  if (kind == "i32s") return i32s(name.c_str(), e.integers(ours.c_str()));
+  const std::string own(equals == std::string_view::npos ? theirs : word.substr(equals + 1));
+  const char* ours = own.c_str();
+  if (kind == "i32") return i32(theirs, e.integer(ours));
+  if (kind == "i64") return i64(theirs, e.integer(ours));
+  if (kind == "f32") return f32(theirs, e.real(ours));
+  if (kind == "f64") return f64(theirs, e.real(ours));
+  if (kind == "bool") return boolean(theirs, e.flag(ours));
   ARGOSY_CHECK(kind == "str", internal) << "no kind of attribute: " << std::string(word);
-  return text(name.c_str(), e.text(ours.c_str()));
+  return text(theirs, e.text(ours));
 }
 
 void write_same(Emit& e, const SameRow& row) {
-  std::vector<std::string> names;  // that the attributes refer to
-  std::vector<std::string_view> words;
+  Sets sets;
   for (std::string_view rest = row.attributes; !rest.empty();) {
     const size_t end = std::min(rest.find(' '), rest.size());
-    words.push_back(rest.substr(0, end));
+    sets.push_back(set_of(e, rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  names.resize(words.size());
-  Sets sets;
-  for (size_t i = 0; i < words.size(); ++i) {
-    sets.push_back(set_of(e, words[i], names[i]));
-    sets.back().name = names[i].c_str();
   }
   // Functions give floating results of integers, too.
   std::vector<Written> in;
@@ -199,44 +191,45 @@ void write_same(Emit& e, const SameRow& row) {
 
 // --- attributes ---
 
-Set i32(const char* name, int64_t v) {
-  return {name, typed("0.a_i32", std::to_string(v))};
+Set i32(std::string name, int64_t v) {
+  return {std::move(name), typed("0.a_i32", std::to_string(v))};
 }
-Set i64(const char* name, int64_t v) {
-  return {name, typed("0.a_i64", std::to_string(v))};
+Set i64(std::string name, int64_t v) {
+  return {std::move(name), typed("0.a_i64", std::to_string(v))};
 }
-Set f32(const char* name, double v) {
-  return {name, real("0.a_f32", v, 9)};
+Set f32(std::string name, double v) {
+  return {std::move(name), real("0.a_f32", v, 9)};
 }
-Set f64(const char* name, double v) {
-  return {name, real("0.a_f64", v, 17)};
+Set f64(std::string name, double v) {
+  return {std::move(name), real("0.a_f64", v, 17)};
 }
-Set boolean(const char* name, bool v) {
-  return {name, typed("0.a_bool", v ? "true" : "false")};
+Set boolean(std::string name, bool v) {
+  return {std::move(name), typed("0.a_bool", v ? "true" : "false")};
 }
-Set text(const char* name, std::string_view v) {
-  return {name, typed("0.a_str", json_text(v))};
+Set text(std::string name, std::string_view v) {
+  return {std::move(name), typed("0.a_str", json_text(v))};
 }
-Set i32s(const char* name, std::span<const int64_t> v) {
-  return {name, integers_of("0.a_i32", v)};
+Set i32s(std::string name, std::span<const int64_t> v) {
+  return {std::move(name), integers_of("0.a_i32", v)};
 }
-Set i64s(const char* name, std::span<const int64_t> v) {
-  return {name, integers_of("0.a_i64", v)};
+Set i64s(std::string name, std::span<const int64_t> v) {
+  return {std::move(name), integers_of("0.a_i64", v)};
 }
-Set f64s(const char* name, std::span<const double> v) {
-  return {name, typed("0.a_array", array(v, [](double d) { return real("0.a_f64", d, 17); }))};
+Set f64s(std::string name, std::span<const double> v) {
+  return {std::move(name),
+          typed("0.a_array", array(v, [](double d) { return real("0.a_f64", d, 17); }))};
 }
-Set sizes(const char* name, const Shape& v) {
-  return {name, typed("1.a_intarray", list_of_sizes(v))};
+Set sizes(std::string name, const Shape& v) {
+  return {std::move(name), typed("1.a_intarray", list_of_sizes(v))};
 }
-Set dtype(const char* name, DType v) {
-  return {name, typed("1.a_dtype", json_text(name_of(v)))};
+Set dtype(std::string name, DType v) {
+  return {std::move(name), typed("1.a_dtype", json_text(name_of(v)))};
 }
-Set no_dtype(const char* name) {
-  return {name, typed("1.a_dtype", "\"Undefined(ALL_DTYPE)\"")};
+Set no_dtype(std::string name) {
+  return {std::move(name), typed("1.a_dtype", "\"Undefined(ALL_DTYPE)\"")};
 }
-Set place(const char* name, bool cpu) {
-  return {name, typed("1.a_place", cpu ? "[1,0,\"\"]" : "[0,0,\"\"]")};
+Set place(std::string name, bool cpu) {
+  return {std::move(name), typed("1.a_place", cpu ? "[1,0,\"\"]" : "[0,0,\"\"]")};
 }
 
 bool can_write(const Operation& o) {

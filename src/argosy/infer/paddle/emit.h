@@ -25,22 +25,21 @@ struct Written {
 
 // An attribute of an operation, as JSON. Paddle wants all that an operation has, each of its type.
 struct Set {
-  const char* name;
-  std::string json;
+  std::string name, json;
 };
-Set i32(const char* name, int64_t v);
-Set i64(const char* name, int64_t v);
-Set f32(const char* name, double v);
-Set f64(const char* name, double v);
-Set boolean(const char* name, bool v);
-Set text(const char* name, std::string_view v);
-Set i32s(const char* name, std::span<const int64_t> v);
-Set i64s(const char* name, std::span<const int64_t> v);
-Set f64s(const char* name, std::span<const double> v);
-Set sizes(const char* name, const Shape& v);
-Set dtype(const char* name, DType v);
-Set no_dtype(const char* name);
-Set place(const char* name, bool cpu);
+Set i32(std::string name, int64_t v);
+Set i64(std::string name, int64_t v);
+Set f32(std::string name, double v);
+Set f64(std::string name, double v);
+Set boolean(std::string name, bool v);
+Set text(std::string name, std::string_view v);
+Set i32s(std::string name, std::span<const int64_t> v);
+Set i64s(std::string name, std::span<const int64_t> v);
+Set f64s(std::string name, std::span<const double> v);
+Set sizes(std::string name, const Shape& v);
+Set dtype(std::string name, DType v);
+Set no_dtype(std::string name);
+Set place(std::string name, bool cpu);
 using Sets = std::vector<Set>;
 
 class Emitter {
