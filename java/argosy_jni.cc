@@ -58,7 +58,9 @@ jlongArray array_of(JNIEnv* env, const argosy_view& view) {
 class Elements {
  public:
   Elements(JNIEnv* env, jobject array, jint mode)
-      : env_(env), array_(static_cast<jarray>(array)), mode_(mode),
+      : env_(env),
+        array_(static_cast<jarray>(array)),
+        mode_(mode),
         data_(env->GetPrimitiveArrayCritical(array_, nullptr)) {}
   ~Elements() {
     if (data_) env_->ReleasePrimitiveArrayCritical(array_, data_, mode_);
@@ -97,10 +99,12 @@ bool set_options(JNIEnv* env, argosy_options* options, const std::string& model,
 
 extern "C" {
 
-JNIEXPORT jlong JNICALL Java_org_argosy_infer_Native_create(
-    JNIEnv* env, jclass, jbyteArray model, jbyteArray weights, jbyteArray program_bytes,
-    jbyteArray weight_bytes, jint threads, jlong memory_limit, jlong kept_shapes,
-    jboolean optimize) {
+JNIEXPORT jlong JNICALL Java_org_argosy_infer_Native_create(JNIEnv* env, jclass, jbyteArray model,
+                                                            jbyteArray weights,
+                                                            jbyteArray program_bytes,
+                                                            jbyteArray weight_bytes, jint threads,
+                                                            jlong memory_limit, jlong kept_shapes,
+                                                            jboolean optimize) {
   const std::string path = bytes_of(env, model), beside = bytes_of(env, weights);
   const std::string program = bytes_of(env, program_bytes), values = bytes_of(env, weight_bytes);
   argosy_options* options = nullptr;
@@ -124,8 +128,7 @@ JNIEXPORT void JNICALL Java_org_argosy_infer_Native_destroy(JNIEnv*, jclass, jlo
 }
 
 JNIEXPORT jobjectArray JNICALL Java_org_argosy_infer_Native_names(JNIEnv* env, jclass,
-                                                                  jlong address,
-                                                                  jboolean outputs) {
+                                                                  jlong address, jboolean outputs) {
   argosy_predictor* p = predictor_of(address);
   const size_t count = outputs ? argosy_predictor_output_count(p) : argosy_predictor_input_count(p);
   jclass bytes = env->FindClass("[B");
@@ -179,10 +182,10 @@ JNIEXPORT void JNICALL Java_org_argosy_infer_Native_borrowInput(JNIEnv* env, jcl
                                                                 jint place, jint data_type,
                                                                 jlongArray shape, jobject buffer) {
   const std::vector<int64_t> sizes = shape_of(env, shape);
-  ok(env, argosy_predictor_borrow_input(
-              predictor_of(address), static_cast<size_t>(place),
-              static_cast<argosy_dtype>(data_type), static_cast<int32_t>(sizes.size()),
-              sizes.data(), env->GetDirectBufferAddress(buffer)));
+  ok(env, argosy_predictor_borrow_input(predictor_of(address), static_cast<size_t>(place),
+                                        static_cast<argosy_dtype>(data_type),
+                                        static_cast<int32_t>(sizes.size()), sizes.data(),
+                                        env->GetDirectBufferAddress(buffer)));
 }
 
 JNIEXPORT void JNICALL Java_org_argosy_infer_Native_run(JNIEnv* env, jclass, jlong address) {
@@ -192,8 +195,8 @@ JNIEXPORT void JNICALL Java_org_argosy_infer_Native_run(JNIEnv* env, jclass, jlo
 JNIEXPORT jlongArray JNICALL Java_org_argosy_infer_Native_result(JNIEnv* env, jclass, jlong address,
                                                                  jint place) {
   argosy_view view;
-  if (!ok(env, argosy_predictor_view_output(predictor_of(address), static_cast<size_t>(place),
-                                            &view)))
+  if (!ok(env,
+          argosy_predictor_view_output(predictor_of(address), static_cast<size_t>(place), &view)))
     return nullptr;
   return array_of(env, view);
 }
