@@ -1,3 +1,4 @@
+#include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/packed_panels.h"
 
 // Products with packed weights.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/simd/packed.h"
 
@@ -77,13 +76,10 @@ template <class BeginBlock>
 void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const PanelMatrix& w,
                      int64_t row, const PackedEpilogue& epilogue, float* y,
                      BeginBlock&& begin_block) {
-  constexpr int64_t kWorthPrefetch = 12;  // rows that use a panel again
   const bool wide = isa() == Isa::avx512;
   void (*const product)(const PanelProduct&) = wide ? avx512::panel_product : avx2::panel_product;
   const int64_t first = task % c.groups * c.panels;
   const int64_t last = std::min(count_panels(w.n), first + c.panels);
-  // Where the calling thread probably goes on after this task.
-  const int64_t then = (task + num_threads()) % c.groups * c.panels;
   p.y_step = w.n;
   for (int64_t q = 0; q < w.k; q += p.k) {
     begin_block(p, q);
@@ -94,11 +90,6 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
       p.width = width_of(w.n, panel);
       p.columns = std::min(p.width, w.n - column);
       p.w = w.at(panel, q);
-      const bool block_ends = panel + 1 == last;
-      const int64_t next = !block_ends ? panel + 1 : p.last ? then : first;
-      const int64_t next_row = !block_ends ? q : p.last ? 0 : q + p.k;
-      p.next = p.m >= kWorthPrefetch ? w.at(next, next_row) : nullptr;
-      p.next_size = std::min(p.k, w.k - next_row) * width_of(w.n, next);
       p.y = y + row * w.n + column;
       p.epilogue = epilogue;
       if (epilogue.bias) p.epilogue.bias = epilogue.bias + column;

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/packed_conv.h"
 #include "argosy/kernels/cpu/packed_panels.h"
 #include "argosy/kernels/cpu/scratch.h"

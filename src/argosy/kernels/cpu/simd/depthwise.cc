@@ -91,7 +91,10 @@ void depthwise_row(const DepthwiseRow& p) {
   for (; i + 2 <= outer; i += 2) pixels<2>(p, i, whole);
   for (; i < outer; ++i) pixels<1>(p, i, whole);
   for (; i < p.out_width; ++i) pixels<1>(p, i, reach_of(p, i));
-  if (!in_registers(p.epilogue)) apply_post(p.epilogue, p.y, p.out_width * p.channels);
+  if (in_registers(p.epilogue)) return;
+  PackedEpilogue post = p.epilogue;
+  post.residual = nullptr;  // is in y by now
+  finish_elements(post, p.y, p.out_width * p.channels);
 }
 
 }  // namespace argosy::cpu::ARGOSY_ISA

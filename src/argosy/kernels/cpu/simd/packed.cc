@@ -1,6 +1,7 @@
 // Products with packed weights. Compiled once per instruction set.
 #include "argosy/kernels/cpu/simd/packed.h"
 
+#include "argosy/kernels/cpu/simd/math.h"
 #include "argosy/kernels/cpu/simd/panel.h"
 
 namespace argosy::cpu::ARGOSY_ISA {
@@ -15,6 +16,66 @@ constexpr int kRows[] = {0, 14, 12, 8, 6}, kRowsOfPieces[] = {0, 8, 8, 8, 6};
 constexpr int kStrip = 2;
 constexpr int kRows[] = {0, 8, 6}, kRowsOfPieces[] = {0, 8, 6};
 #endif
+
+// --- activations on what was just written ---
+
+template <class F>
+ARGOSY_INLINE void each_element(float* y, int64_t n, F&& f) {
+  for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
+}
+
+// Those that are more than a few instructions.
+void apply_post(const PackedEpilogue& e, float* y, int64_t n) {
+  const float a = e.alpha, b = e.beta;
+  switch (e.post) {
+    case PostOp::none:
+      break;
+    case PostOp::relu:
+      each_element(y, n, [a](float x) { return x < 0 ? x * a : x; });
+      break;
+    case PostOp::clip:
+      each_element(y, n, [a, b](float x) { return x < a ? a : x > b ? b : x; });
+      break;
+    case PostOp::elu:
+      each_element(y, n, [a](float x) { return x > 0 ? x : a * (exp_of(x) - 1.0f); });
+      break;
+    case PostOp::sigmoid:
+      each_element(y, n, [](float x) { return sigmoid_of(x); });
+      break;
+    case PostOp::tanh:
+      each_element(y, n, [](float x) { return tanh_of(x); });
+      break;
+    case PostOp::silu:
+      each_element(y, n, [](float x) { return x * sigmoid_of(x); });
+      break;
+    case PostOp::gelu:
+      each_element(y, n, [](float x) { return x * normal_cdf(x); });
+      break;
+    case PostOp::gelu_tanh:
+      each_element(y, n, [](float x) {
+        return 0.5f * x * (1 + tanh_of(0.7978845608f * (x + 0.044715f * x * x * x)));
+      });
+      break;
+    case PostOp::hardswish:
+      each_element(y, n, [](float x) {
+        const float t = x + 3.0f;
+        return x * (t < 0 ? 0.0f : t > 6 ? 6.0f : t) * (1.0f / 6);
+      });
+      break;
+    case PostOp::hardsigmoid:
+      each_element(y, n, [a, b](float x) {
+        const float t = a * x + b;
+        return t < 0 ? 0.0f : t > 1 ? 1.0f : t;
+      });
+      break;
+  }
+  if (scales(e)) {
+    const float scale = e.scale, shift = e.shift;
+    each_element(y, n, [scale, shift](float x) { return x * scale + shift; });
+  }
+}
+
+// --- tiles ---
 
 // acc += x(row, 0), .. x(row, k - 1) times k rows of the panel from w on, whose end is returned.
 template <int kR, int kV, class X>
@@ -96,20 +157,9 @@ ARGOSY_INLINE void tile(const PanelProduct& p, int64_t row, int64_t at) {
     for (int i = 0; i < kR; ++i) apply_post(p.epilogue, y + i * p.y_step, kV * Vec::kLanes);
 }
 
-// The part of what comes next that is due after rows [begin, end).
-ARGOSY_INLINE void prefetch(const PanelProduct& p, int64_t begin, int64_t end) {
-  constexpr int64_t kLine = 64 / sizeof(float);
-  const int64_t last = p.next_size * end / p.m;
-  for (int64_t i = p.next_size * begin / p.m; i < last; i += kLine)
-    _mm_prefetch(reinterpret_cast<const char*>(p.next + i), _MM_HINT_T1);
-}
-
 template <int kR, int kV, bool kPieces>
 void rows(const PanelProduct& p, int64_t& row, int64_t at) {
-  for (; row + kR <= p.m; row += kR) {
-    tile<kR, kV, kPieces>(p, row, at);
-    if (p.next && at == 0) prefetch(p, row, row + kR);
-  }
+  for (; row + kR <= p.m; row += kR) tile<kR, kV, kPieces>(p, row, at);
 }
 
 template <int kV, bool kPieces>

@@ -23,9 +23,6 @@ struct PanelProduct {
   const float* w;
   float* y;  // rows y_step apart
   int64_t y_step;
-  // What will be multiplied after this: brought into the cache meanwhile. May be null.
-  const float* next;
-  int64_t next_size;        // in numbers
   bool first, last;         // y is written; the epilogue is applied
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };

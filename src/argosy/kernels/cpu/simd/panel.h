@@ -3,7 +3,7 @@
 #include <immintrin.h>
 
 #include "argosy/kernels/cpu/packed.h"
-#include "argosy/kernels/cpu/simd/math.h"
+#include "argosy/kernels/cpu/simd/map.h"
 
 // Vectors of float32, and what follows a product while it is in them. Private to the kernels with
 // packed weights.
@@ -101,64 +101,6 @@ ARGOSY_INLINE void post_in_registers(const PackedEpilogue& e, Each&& each) {
   if (scales(e)) {
     const Vec scale = Vec::fill(e.scale), shift = Vec::fill(e.shift);
     each([&](Vec x) { return Vec::fma(x, scale, shift); });
-  }
-}
-
-// --- activations on what was just written ---
-
-template <class F>
-ARGOSY_INLINE void each_element(float* y, int64_t n, F&& f) {
-  for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
-}
-
-// Shared by the files that include this, which are few.
-inline void apply_post(const PackedEpilogue& e, float* y, int64_t n) {
-  const float a = e.alpha, b = e.beta;
-  switch (e.post) {
-    case PostOp::none:
-      break;
-    case PostOp::relu:
-      each_element(y, n, [a](float x) { return x < 0 ? x * a : x; });
-      break;
-    case PostOp::clip:
-      each_element(y, n, [a, b](float x) { return x < a ? a : x > b ? b : x; });
-      break;
-    case PostOp::elu:
-      each_element(y, n, [a](float x) { return x > 0 ? x : a * (exp_of(x) - 1.0f); });
-      break;
-    case PostOp::sigmoid:
-      each_element(y, n, [](float x) { return sigmoid_of(x); });
-      break;
-    case PostOp::tanh:
-      each_element(y, n, [](float x) { return tanh_of(x); });
-      break;
-    case PostOp::silu:
-      each_element(y, n, [](float x) { return x * sigmoid_of(x); });
-      break;
-    case PostOp::gelu:
-      each_element(y, n, [](float x) { return x * normal_cdf(x); });
-      break;
-    case PostOp::gelu_tanh:
-      each_element(y, n, [](float x) {
-        return 0.5f * x * (1 + tanh_of(0.7978845608f * (x + 0.044715f * x * x * x)));
-      });
-      break;
-    case PostOp::hardswish:
-      each_element(y, n, [](float x) {
-        const float t = x + 3.0f;
-        return x * (t < 0 ? 0.0f : t > 6 ? 6.0f : t) * (1.0f / 6);
-      });
-      break;
-    case PostOp::hardsigmoid:
-      each_element(y, n, [a, b](float x) {
-        const float t = a * x + b;
-        return t < 0 ? 0.0f : t > 1 ? 1.0f : t;
-      });
-      break;
-  }
-  if (scales(e)) {
-    const float scale = e.scale, shift = e.shift;
-    each_element(y, n, [scale, shift](float x) { return x * scale + shift; });
   }
 }
 
