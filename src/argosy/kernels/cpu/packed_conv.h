@@ -18,10 +18,11 @@ void pack_depthwise(const ConvShape& form, const float* w, void* packed);
 void depthwise(const ConvShape& form, const ConvShape& shape, const float* x, const void* packed,
                const PackedEpilogue& epilogue, float* y);
 
-// Several channels in each of several groups.
-int64_t grouped_bytes(const ConvShape& form);
-void pack_grouped(const ConvShape& form, const float* w, void* packed);
-void grouped(const ConvShape& form, const ConvShape& shape, const float* x, const void* packed,
-             const PackedEpilogue& epilogue, float* y);
+// Those for which oneDNN has vector code: several channels in each of several groups, few channels.
+// onednn() is false, and has done nothing, where it has none for this shape.
+int64_t onednn_bytes(const ConvShape& form);
+void pack_onednn(const ConvShape& form, const float* w, void* packed);
+bool onednn(const ConvShape& form, const ConvShape& shape, const float* x, const void* packed,
+            const PackedEpilogue& epilogue, float* y);
 
 }  // namespace argosy::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/simd/packed.h"
 
@@ -80,6 +81,8 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
   void (*const product)(const PanelProduct&) = wide ? avx512::panel_product : avx2::panel_product;
   const int64_t first = task % c.groups * c.panels;
   const int64_t last = std::min(count_panels(w.n), first + c.panels);
+  // Where the calling thread probably goes on after this task.
+  const int64_t then = (task + num_threads()) % c.groups * c.panels;
   p.y_step = w.n;
   for (int64_t q = 0; q < w.k; q += p.k) {
     begin_block(p, q);
@@ -90,6 +93,9 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
       p.width = width_of(w.n, panel);
       p.columns = std::min(p.width, w.n - column);
       p.w = w.at(panel, q);
+      const bool block_ends = panel + 1 == last;
+      const int64_t next = !block_ends ? panel + 1 : p.last ? then : first;
+      p.next = w.at(next, !block_ends ? q : p.last ? 0 : q + p.k);
       p.y = y + row * w.n + column;
       p.epilogue = epilogue;
       if (epilogue.bias) p.epilogue.bias = epilogue.bias + column;

@@ -18,10 +18,11 @@ Reach reach_of(const DepthwiseRow& p, int64_t pixel) {
   return r;
 }
 
-// kP pixels by one vector of channels from c on, `n` of which there are if kPart.
-template <int kP, bool kPart>
+// kP pixels by kC vectors of channels from c on; only `n` channels of one vector if kPart.
+template <int kP, int kC, bool kPart>
 ARGOSY_INLINE void block(const DepthwiseRow& p, int64_t pixel, const Reach& reach, int64_t c,
                          int64_t n) {
+  static_assert(!kPart || kC == 1);
   auto load = [n](const float* at) {
     if constexpr (kPart)
       return Vec::load(at, n);
@@ -29,46 +30,52 @@ ARGOSY_INLINE void block(const DepthwiseRow& p, int64_t pixel, const Reach& reac
       return Vec::load(at);
   };
   const PackedEpilogue& e = p.epilogue;
-  const Vec start = e.bias ? load(e.bias + c) : Vec::zero();
-  Vec acc[kP];
+  Vec acc[kP][kC];
+  auto each = [&](auto&& f) {
 #pragma GCC unroll 8
-  for (int i = 0; i < kP; ++i) acc[i] = start;
+    for (int i = 0; i < kP; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < kC; ++j) f(acc[i][j], i, j * Vec::kLanes);
+  };
+  each([&](Vec& a, int, int j) { a = e.bias ? load(e.bias + c + j) : Vec::zero(); });
   const int64_t first = pixel * p.stride - p.pad, next = p.stride * p.channels;
   for (int64_t r = 0; r < p.kernel_rows; ++r) {
     if (!p.rows[r]) continue;
     const float* w = p.weights + (r * p.kernel_width + reach.begin) * p.weights_step + c;
     const float* x = p.rows[r] + (first + reach.begin * p.dilation) * p.channels + c;
     for (int64_t t = reach.begin; t < reach.end; ++t) {
-      const Vec weight = Vec::load(w);
+      Vec weight[kC];
 #pragma GCC unroll 8
-      for (int i = 0; i < kP; ++i) acc[i] = Vec::fma(load(x + i * next), weight, acc[i]);
+      for (int j = 0; j < kC; ++j) weight[j] = Vec::load(w + j * Vec::kLanes);
+      each([&](Vec& a, int i, int j) {
+        a = Vec::fma(load(x + i * next + j), weight[j / Vec::kLanes], a);
+      });
       w += p.weights_step;
       x += p.dilation * p.channels;
     }
   }
   const int64_t to = pixel * p.channels + c;
   if (e.residual)
-#pragma GCC unroll 8
-    for (int i = 0; i < kP; ++i) acc[i] = acc[i] + load(e.residual + to + i * p.channels);
+    each([&](Vec& a, int i, int j) { a = a + load(e.residual + to + i * p.channels + j); });
   if (in_registers(e))
-    post_in_registers(e, [&](auto&& f) {
-#pragma GCC unroll 8
-      for (int i = 0; i < kP; ++i) acc[i] = f(acc[i]);
-    });
-#pragma GCC unroll 8
-  for (int i = 0; i < kP; ++i) {
+    post_in_registers(e, [&](auto&& f) { each([&](Vec& a, int, int) { a = f(a); }); });
+  each([&](Vec& a, int i, int j) {
     if constexpr (kPart)
-      acc[i].store(p.y + to + i * p.channels, n);
+      a.store(p.y + to + i * p.channels, n);
     else
-      acc[i].store(p.y + to + i * p.channels);
-  }
+      a.store(p.y + to + i * p.channels + j);
+  });
 }
 
+// As many sums at a time as it takes to hide how long one addition is.
 template <int kP>
 void pixels(const DepthwiseRow& p, int64_t pixel, const Reach& reach) {
+  constexpr int kC = 8 / kP, kStep = kC * Vec::kLanes;
   int64_t c = 0;
-  for (; c + Vec::kLanes <= p.channels; c += Vec::kLanes) block<kP, false>(p, pixel, reach, c, 0);
-  if (c < p.channels) block<kP, true>(p, pixel, reach, c, p.channels - c);
+  for (; c + kStep <= p.channels; c += kStep) block<kP, kC, false>(p, pixel, reach, c, 0);
+  for (; c + Vec::kLanes <= p.channels; c += Vec::kLanes)
+    block<kP, 1, false>(p, pixel, reach, c, 0);
+  if (c < p.channels) block<kP, 1, true>(p, pixel, reach, c, p.channels - c);
 }
 
 }  // namespace

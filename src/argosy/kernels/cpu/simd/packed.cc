@@ -78,10 +78,17 @@ void apply_post(const PackedEpilogue& e, float* y, int64_t n) {
 // --- tiles ---
 
 // acc += x(row, 0), .. x(row, k - 1) times k rows of the panel from w on, whose end is returned.
+// With each row a line of what is `ahead` comes nearer: weights are read once or twice a product,
+// from afar, and arithmetic hides that.
 template <int kR, int kV, class X>
 ARGOSY_INLINE const float* accumulate(Vec (&acc)[kR][kV], int64_t k, const float* w, int64_t width,
-                                      X&& x) {
+                                      const float*& ahead, X&& x) {
+  constexpr int64_t kLine = 64 / sizeof(float);
   for (int64_t q = 0; q < k; ++q, w += width) {
+    if constexpr (kR >= 6) {
+      _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
+      ahead += kLine;
+    }
     Vec b[kV];
 #pragma GCC unroll 4
     for (int j = 0; j < kV; ++j) b[j] = Vec::load(w + j * Vec::kLanes);
@@ -134,6 +141,9 @@ ARGOSY_INLINE void tile(const PanelProduct& p, int64_t row, int64_t at) {
     for (int j = 0; j < kV; ++j)
       acc[i][j] = p.first ? Vec::zero() : Vec::load(y + i * p.y_step + j * Vec::kLanes);
   const float* w = p.w + at;
+  // The next panel by the first tiles.
+  const int64_t turn = row / kR;
+  const float* ahead = p.next && at == 0 && turn < kPanel / 16 ? p.next + turn * p.k * 16 : w;
   if constexpr (kPieces) {
     const int64_t length = p.k / p.segments;
     const float* const* pieces = p.pieces + row;
@@ -141,12 +151,12 @@ ARGOSY_INLINE void tile(const PanelProduct& p, int64_t row, int64_t at) {
       const float* x[kR];
 #pragma GCC unroll 16
       for (int i = 0; i < kR; ++i) x[i] = pieces[i];
-      w = accumulate(acc, length, w, p.width, [&](int i, int64_t q) { return x[i][q]; });
+      w = accumulate(acc, length, w, p.width, ahead, [&](int i, int64_t q) { return x[i][q]; });
     }
   } else {
     const float* x = p.x + row * p.x_step;
     const int64_t step = p.x_step;
-    accumulate(acc, p.k, w, p.width, [&](int i, int64_t q) { return x[i * step + q]; });
+    accumulate(acc, p.k, w, p.width, ahead, [&](int i, int64_t q) { return x[i * step + q]; });
   }
   if (p.last) finish(p, acc, row, at);
 #pragma GCC unroll 16

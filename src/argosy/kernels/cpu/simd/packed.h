@@ -23,6 +23,7 @@ struct PanelProduct {
   const float* w;
   float* y;  // rows y_step apart
   int64_t y_step;
+  const float* next;        // the panel that will be multiplied after this, or null
   bool first, last;         // y is written; the epilogue is applied
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };

@@ -10,8 +10,8 @@
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/kernels/cpu/simd/packed.h"
 
-// Convolutions in groups with packed weights, channels last: oneDNN's, cut into images or into rows
-// of an image.
+// oneDNN's convolutions with packed weights, channels last, cut into images or into rows of an
+// image.
 namespace argosy::cpu {
 namespace {
 
@@ -95,17 +95,16 @@ class Run {
   }
 
   // Where there is no code for the weights in their order, or none that applies the epilogue: by
-  // code that likes another order, into which they are put each time, then the epilogue.
-  void step_by_step(const ConvShape& s) const {
+  // code that likes another order, into which they are put each time, then the epilogue. False
+  // where there is none of that, either.
+  bool step_by_step(const ConvShape& s) const {
     PackedEpilogue only_bias;
     only_bias.bias = epilogue_.bias;
     const Run plain(form_, x_, packed_, only_bias, y_);
     PackedKey any = plain.key(s);
     any.form[0] = any.form[1] = 0;
     const auto p = packed_primitive(any, [] { return std::nullopt; });
-    ARGOSY_CHECK(p, not_implemented)
-        << "[packed_conv2d] there is no vector code for an input of " << s.in[0] << " x " << s.in[1]
-        << ". Do this: leave out the pass channels_last.";
+    if (!p) return false;
     Scratch weights(p->weights().get_size());
     reorder_weights(reference(form_)->weights(), packed_, p->weights(), weights.as());
     p->run(x_, weights.as(), only_bias, y_);
@@ -118,6 +117,7 @@ class Run {
                    (wide ? avx512::finish_elements : avx2::finish_elements)(part, y_ + begin * row,
                                                                             (end - begin) * row);
                  });
+    return true;
   }
 
  private:
@@ -142,12 +142,12 @@ class Run {
 
 }  // namespace
 
-int64_t grouped_bytes(const ConvShape& form) {
+int64_t onednn_bytes(const ConvShape& form) {
   const auto p = reference(form);
   return p ? static_cast<int64_t>(p->weights().get_size()) : 0;
 }
 
-void pack_grouped(const ConvShape& form, const float* w, void* packed) {
+void pack_onednn(const ConvShape& form, const float* w, void* packed) {
   using dnnl::memory;
   const int64_t inner = form.in_channels / form.groups;
   const memory::dims dims =
@@ -159,13 +159,15 @@ void pack_grouped(const ConvShape& form, const float* w, void* packed) {
                   packed);
 }
 
-void grouped(const ConvShape& form, const ConvShape& s, const float* x, const void* packed,
-             const PackedEpilogue& epilogue, float* y) {
+bool onednn(const ConvShape& form, const ConvShape& s, const float* x, const void* packed,
+            const PackedEpilogue& epilogue, float* y) {
   const Run run(form, x, packed, epilogue, y);
   const int64_t slabs = slabs_of(s);
   if (slabs == 1 && s.batch == 1) {
     const auto p = run.primitive(s);
-    return p ? run.part(*p, s, 0, 0, 0) : run.step_by_step(s);
+    if (!p) return run.step_by_step(s);
+    run.part(*p, s, 0, 0, 0);
+    return true;
   }
   // Slabs of an image, else images one by one.
   struct Part {
@@ -185,6 +187,7 @@ void grouped(const ConvShape& form, const ConvShape& s, const float* x, const vo
       run.part(*part.primitive, s, i / slabs, part.in_row, part.out_row);
     }
   });
+  return true;
 }
 
 }  // namespace argosy::cpu
