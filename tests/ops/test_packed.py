@@ -82,11 +82,11 @@ def test_packed_linear(m, k, n):
 
 
 @pytest.mark.parametrize("post", POSTS)
-@pytest.mark.parametrize("n", [64, 41])
+@pytest.mark.parametrize("m, n", [(9, 64), (9, 41), (1, 200)])
 @pytest.mark.parametrize("after", [(1.0, 0.0), (-2.5, 0.75)])
-def test_activations_after_products(post, n, after):
+def test_activations_after_products(post, m, n, after):
     a, b = NUMBERS.get(post, (0.0, 0.0))
-    x, w, bias = values(9, 20) * 4, values(20, n, seed=1), values(n, seed=2)
+    x, w, bias = values(m, 20) * 4, values(20, n, seed=1), values(n, seed=2)
     wanted = POSTS[post](x.astype("float64") @ w + bias, a, b) * after[0] + after[1]
     np.testing.assert_allclose(linear(x, w, bias, None, post, a, b, *after), wanted, 1e-5, 2e-5)
 

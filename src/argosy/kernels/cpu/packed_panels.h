@@ -71,7 +71,7 @@ struct PanelMatrix {
   }
 };
 
-// Multiplies panels [first, last) of a task, blocks of rows [begin, end) of the matrix one after
+// Multiplies the panels of a task, one block of rows of the matrix after
 // the other. begin_block(p, begin) sets what p says of x for the block that it begins, and p.k.
 template <class BeginBlock>
 void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const PanelMatrix& w,
@@ -88,11 +88,13 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
     begin_block(p, q);
     p.first = q == 0;
     p.last = q + p.k == w.k;
-    for (int64_t panel = first; panel < last; ++panel) {
+    for (int64_t panel = first; panel < last; panel += p.second ? 2 : 1) {
       const int64_t column = panel * kPanel;
       p.width = width_of(w.n, panel);
       p.columns = std::min(p.width, w.n - column);
       p.w = w.at(panel, q);
+      const bool pair = p.m == 1 && !p.pieces && panel + 1 < last && column + 2 * kPanel <= w.n;
+      p.second = pair ? w.at(panel + 1, q) : nullptr;
       const bool block_ends = panel + 1 == last;
       const int64_t next = !block_ends ? panel + 1 : p.last ? then : first;
       p.next = w.at(next, !block_ends ? q : p.last ? 0 : q + p.k);
