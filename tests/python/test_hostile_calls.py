@@ -168,3 +168,26 @@ def test_steps_of_asgd_are_counted():
     x = argosy.ones([2])
     with pytest.raises(ValueError, match="must be a number of steps"):
         ops.asgd_([x], [x], [x + 0], [x + 0], [argosy.to_tensor([-1])], [])
+
+
+def test_the_causal_mask_needs_queries_and_keys():
+    for shape in ([], [3]):
+        with pytest.raises(ValueError, match=r"\[fill_future\] x: expected queries and keys"):
+            ops.fill_future(argosy.ones(shape))
+
+
+@pytest.mark.parametrize("name", ["trapezoid", "cumulative_trapezoid"])
+def test_a_number_has_no_axis_to_integrate_along(name):
+    with pytest.raises(ValueError, match=rf"\[{name}\] y has no axis to integrate along"):
+        getattr(argosy, name)(argosy.to_tensor(1.0))
+
+
+def test_what_no_machine_holds_is_refused_before_it_is_written_in_place():
+    with pytest.raises(MemoryError, match="out of memory"):
+        x = argosy.ones([2**31, 2**31], "bool")
+        x += 2.5
+    x = argosy.to_tensor(True).expand([2**31, 2**31])
+    with pytest.raises(MemoryError, match=r"more than 2\^63 bytes"):
+        x += 2.5
+    with pytest.raises(MemoryError):
+        x.logical_not_()

@@ -3,6 +3,7 @@ when, and that nobody else is disturbed."""
 
 import importlib.util
 import pathlib
+import random
 import threading
 
 import numpy as np
@@ -317,3 +318,48 @@ def test_running_statistics_leave_their_parts():
     halves = argosy.split(norm._mean, 2)
     norm(argosy.rand([8, 4]) + 3)
     assert all(h.tolist() == [0, 0] for h in halves) and norm._mean.min().item() > 0
+
+
+# --- random programs, beside NumPy that copies where Paddle does ---
+
+
+def taken(draw, t, a):
+    """Something made from t, with the same made from the array a; None where that cannot be."""
+    repeats = 0 in t.strides
+    kind = draw.choice(["split", "chunk", "unstack", "expand", "transpose", "row"])
+    if kind == "split" and t.ndim and t.shape[0] > 1:
+        return argosy.split(t, [1, -1])[1], a[1:].copy()
+    if kind == "chunk" and t.ndim and t.shape[-1] and t.shape[-1] % 2 == 0:
+        return argosy.chunk(t, 2, -1)[1], a[..., t.shape[-1] // 2 :].copy()
+    if kind == "unstack" and t.ndim > 1:
+        i = draw.randrange(t.shape[0])
+        return argosy.unstack(t)[i], a[i].copy()
+    if kind == "expand" and t.ndim < 4:
+        return t.expand([2, *t.shape]), np.stack([a, a])
+    if kind == "transpose" and t.ndim > 1 and not repeats:
+        return t.transpose(list(range(t.ndim))[::-1]), a.T
+    if kind == "row" and t.ndim and not repeats:
+        i = draw.randrange(t.shape[0])
+        return t[i], a[i : i + 1].reshape(a.shape[1:]) if a.ndim > 1 else a[i : i + 1].reshape([])
+    return None
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_programs(seed):
+    draw = random.Random(seed)
+    start = np.arange(24.0).reshape(2, 3, 4)
+    held = [(argosy.to_tensor(start), start.copy())]
+    for _ in range(25):
+        t, a = draw.choice(held)
+        what = draw.randrange(5)
+        if what < 2:
+            held.extend(filter(None, [taken(draw, t, a)]))
+        elif what == 2:
+            t.add_(argosy.to_tensor(1.0, "float64"))
+            a += 1
+        elif what == 3 and t.ndim:
+            t[0] = a[0] = float(draw.randrange(100))
+        elif what == 4 and len(held) > 3:
+            del held[draw.randrange(1, len(held))]
+        for tensor, array in held:
+            np.testing.assert_array_equal(tensor.numpy(), array)

@@ -30,6 +30,12 @@ struct FutureAttrs {
 };
 ARGOSY_ATTRS(FutureAttrs, value)
 
+void future_infer(op::InferContext& c, const FutureAttrs&) {
+  ARGOSY_CHECK(c.in[0].rank() >= 2, invalid_argument)
+      << "[fill_future] x: expected queries and keys as its last two dimensions, got " << c.in[0]
+      << ". Do this: add dimensions with unsqueeze.";
+}
+
 void future_run(KernelFrame& f, const FutureAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
@@ -60,6 +66,7 @@ ARGOSY_OP(fill_future, FutureAttrs)
     .shape("x [*s] -> [*s]")
     .input("x", kFloating)
     .output("out")
+    .infer(future_infer)
     .kernel("rows", future_run)
     .gradient(future_grad)
     .done();

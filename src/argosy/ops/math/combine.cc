@@ -233,12 +233,19 @@ struct TrapezoidAttrs {
 };
 ARGOSY_ATTRS(TrapezoidAttrs, dx, axis)
 
+int integrated_axis(const char* name, const Tensor& y, const TrapezoidAttrs& a) {
+  ARGOSY_CHECK(y.rank() > 0, invalid_argument)
+      << '[' << name << "] y has no axis to integrate along: expected 1 dimension or more, got "
+      << y << ". Do this: reshape it to [1].";
+  return normalize_axis(name, a.axis, y.rank());
+}
+
 // The areas between neighbours: their mean times their distance.
 Tensor areas(const char* name, const op::Inputs& in, const TrapezoidAttrs& a, int64_t* axis) {
   const Tensor &y = in[0], &x = in[1];
   ARGOSY_CHECK(!(x.defined() && a.dx), invalid_argument)
       << '[' << name << "] both x and dx are given. Do this: give the positions or the distance.";
-  *axis = normalize_axis(name, a.axis, y.rank());
+  *axis = integrated_axis(name, y, a);
   Tensor both = add(tail(y, *axis), head(y, *axis));
   if (!x.defined()) return scale(both, a.dx.value_or(1.0) / 2);
   Tensor step =
@@ -259,7 +266,7 @@ Tensors trapezoid_parts(const op::Inputs& in, const TrapezoidAttrs& a) {
 }
 
 void trapezoid_infer(op::InferContext& c, const TrapezoidAttrs& a) {
-  c.out[0].shape.erase(normalize_axis("trapezoid", a.axis, c.in[0].rank()));
+  c.out[0].shape.erase(integrated_axis(c.name(), c.in[0], a));
 }
 
 ARGOSY_OP(trapezoid, TrapezoidAttrs)
@@ -285,7 +292,7 @@ Tensors cumulative_trapezoid_parts(const op::Inputs& in, const TrapezoidAttrs& a
 }
 
 void cumulative_trapezoid_infer(op::InferContext& c, const TrapezoidAttrs& a) {
-  int axis = normalize_axis("cumulative_trapezoid", a.axis, c.in[0].rank());
+  const int axis = integrated_axis(c.name(), c.in[0], a);
   int64_t& size = c.out[0].shape[axis];
   if (size > 0) --size;
 }
