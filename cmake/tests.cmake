@@ -30,8 +30,6 @@ foreach(room ${rooms})
   set_tests_properties(cpp/${room} PROPERTIES TIMEOUT 600
     ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
 endforeach()
-# Exchanges go on beside the thread that computes, however few cores there are.
-set_property(TEST cpp/parallel APPEND PROPERTY ENVIRONMENT ARGOSY_COMM_OVERLAP=always)
 
 # Of an entry that passes ctest shows nothing, so what this machine cannot test has one of its own.
 add_test(NAME cpp/kernels/avx512 COMMAND test_kernels --gtest_filter=EachIsa.*)
@@ -69,10 +67,12 @@ foreach(source ${harnesses})
   endif()
 endforeach()
 
-# Not a test: cmake --build build/release --target kernels_bench && build/release/tests/kernels_bench
-add_executable(kernels_bench EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/cpp/kernels_bench.cc)
-target_link_libraries(kernels_bench PRIVATE argosy argosy_flags argosy_baseline)
-set_target_properties(kernels_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+# Not tests: cmake --build build/release --target kernels_bench && build/release/tests/kernels_bench
+foreach(name kernels_bench predictor_bench)
+  add_executable(${name} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/cpp/${name}.cc)
+  target_link_libraries(${name} PRIVATE argosy argosy_flags argosy_baseline)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endforeach()
 if(TARGET argosy_ps)
   add_executable(ps_table_bench EXCLUDE_FROM_ALL
     ${PROJECT_SOURCE_DIR}/benchmarks/cpp/ps_table_bench.cc)

@@ -376,7 +376,7 @@ def crop(x, shape=None, offsets=None, name=None):
                 f"(InvalidArgument) [crop] offsets {offsets} and shape {shape} reach outside x of shape "
                 f"{list(x.shape)}. Do this: use a smaller shape, or -1 for the rest."
             )
-    return _ops.slice(x, list(range(x.ndim)), offsets, ends)
+    return _ops.assign(_ops.slice(x, list(range(x.ndim)), offsets, ends))
 
 
 @method
