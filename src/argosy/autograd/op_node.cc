@@ -176,7 +176,8 @@ class OpNode final : public Node {
                  permission)
         << '[' << op_.name << "] the gradient needs a value (" << s.tensor
         << ") that was overwritten in place since, last by `" << s.tensor.impl()->storage->writer()
-        << "` (version " << s.tensor.version() << ", saved at version " << s.version
+        << "` (received tensor_version:" << s.tensor.version()
+        << " != wrapper_version_snapshot:" << s.version
         << "). Do this: use the form of that op that returns a new tensor.";
     ARGOSY_CHECK(!s.tensor.defined() || s.tensor.impl()->forms == s.forms, permission)
         << '[' << op_.name << "] the gradient needs a value that was given another form in place "

@@ -207,8 +207,8 @@ TEST(Versions, AnOverwrittenOperandIsAnError) {
   EXPECT_EQ(
       error_of(ErrorKind::permission, [&] { run_backward(z); }),
       "[multiply] the gradient needs a value (float32[]) that was overwritten in place since, "
-      "last by `add` (version 1, saved at version 0). Do this: use the form of that op that "
-      "returns a new tensor.");
+      "last by `add` (received tensor_version:1 != wrapper_version_snapshot:0). Do this: use the "
+      "form of that op that returns a new tensor.");
 }
 
 TEST(Versions, AnOverwrittenResultIsAnError) {
