@@ -212,16 +212,24 @@ PyObject* get_size(PyObject* self) {
 PyObject* get_stop_gradient(PyObject* self) {
   return PyBool_FromLong(impl_of(self)->stop_gradient);
 }
+// A text or a list is true or false too, but was never meant as a flag.
+bool flag_of(const char* name, PyObject* value) {
+  const PyNumberMethods* number = Py_TYPE(value)->tp_as_number;
+  ARGOSY_CHECK(value == Py_None || (number != nullptr && number->nb_bool != nullptr), type)
+      << "Tensor." << name << ": expected True or False, got " << Py_TYPE(value)->tp_name
+      << ". Do this: assign one of them.";
+  int flag = PyObject_IsTrue(value);
+  if (flag < 0) throw PythonError{};
+  return flag != 0;
+}
 void set_stop_gradient(PyObject* self, PyObject* value) {
-  int stop = PyObject_IsTrue(value);
-  if (stop < 0) throw PythonError{};
-  program::set_stop_gradient(tensor_of(self), stop);
+  program::set_stop_gradient(tensor_of(self), flag_of("stop_gradient", value));
 }
 PyObject* get_persistable(PyObject* self) {
   return PyBool_FromLong(impl_of(self)->persistable);
 }
 void set_persistable(PyObject* self, PyObject* value) {
-  impl_of(self)->persistable = PyObject_IsTrue(value) == 1;
+  impl_of(self)->persistable = flag_of("persistable", value);
 }
 PyObject* get_is_leaf(PyObject* self) {
   return PyBool_FromLong(autograd::is_leaf(tensor_of(self)));

@@ -39,7 +39,6 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
   void judge_by(std::shared_ptr<Channel> judge) { judge_ = std::move(judge); }
 
   const char* engine() const override { return engine_->name(); }
-  int ranks_that_copy() const override { return engine_->size(); }
   std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
                                     double seconds) override;
   void run(const Job& job) override;

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "argosy/base/cpu.h"
-#include "argosy/base/flags.h"
-#include "argosy/base/parallel.h"
 #include "argosy/comm/board.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/exchange.h"
@@ -213,14 +210,6 @@ std::unique_ptr<ProcessGroup::Task> ProcessGroup::task(Kind kind, DType dtype, R
   return t;
 }
 
-bool ProcessGroup::hides() const {
-  static const std::string wanted = flags::find("ARGOSY_COMM_OVERLAP").text();
-  static const int cores = cpu::available_cores();
-  if (wanted == "always" || wanted == "never") return wanted == "always";
-  const int ranks = channel_->ranks_that_copy();
-  return ranks == 0 || cores >= ranks * (num_threads() + 1);
-}
-
 std::shared_ptr<Work> ProcessGroup::barrier(Mode mode) {
   return submit(task(Kind::barrier, DType::uint8, Reduce::none, -1), mode);
 }
@@ -378,7 +367,6 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
   }
   t->record = record(h, ranks()[static_cast<size_t>(rank())]);
   std::shared_ptr<Work> work = t->work;
-  if (mode == Mode::hidden) mode = Mode::async;  // a message waits for its peer
   if (mode == Mode::async)
     transfers_->exchange.start(std::move(t));
   else
@@ -387,7 +375,6 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
 }
 
 std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode) {
-  if (mode == Mode::hidden) mode = hides() ? Mode::async : Mode::sync;
   std::shared_ptr<Work> work = task->work;
   Header header;
   bool here = false;

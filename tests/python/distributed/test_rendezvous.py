@@ -215,8 +215,8 @@ def test_launchers_meet(tmp_path, meeting_place, numbered):
     program = str(ranks.HERE / "trains.py")
     jobs = [
         launch(
-            n, 1, tmp_path, *(["--rank", str(n)] if numbered else []), program,
-            master=meeting_place, environ={"ARGOSY_COMM_ENGINE": "tcp"},
+            n, 2, tmp_path, *(["--rank", str(n)] if numbered else []), program,
+            master=meeting_place, each=1, environ={"ARGOSY_COMM_ENGINE": "tcp"},
         )
         for n in range(2)
     ]  # fmt: skip
