@@ -95,7 +95,7 @@ def test_deploy_runs_all_of_them():
     r, _, _ = normalized(nn.Conv2D(3, 4, 3, padding=1), train=True)
     after = r.rewrite("deploy", verify=True)
     assert ops(after) == ["conv2d", "relu"]
-    assert set(passes.pipelines()["deploy"]) > set(passes.pipelines()["inference"])
+    assert set(passes.pipelines()["deploy"]) > set(passes.pipelines()["default"])
 
 
 REMOVAL = ["dropout_removal", "batch_norm_inference", "dead_code"]
