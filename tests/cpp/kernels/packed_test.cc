@@ -64,7 +64,8 @@ TEST(Packed, Products) {
       for (int64_t i = 0; i < m * n; ++i) {
         double sum = bias[static_cast<size_t>(i % n)] + rest[static_cast<size_t>(i)];
         for (int64_t q = 0; q < k; ++q)
-          sum += wide(x[static_cast<size_t>(i / n * k + q)]) * w[static_cast<size_t>(q * n + i % n)];
+          sum +=
+              wide(x[static_cast<size_t>(i / n * k + q)]) * w[static_cast<size_t>(q * n + i % n)];
         wanted.push_back(post(e, sum));
       }
       for_each_isa([&] {
@@ -95,8 +96,7 @@ ConvShape shape_of(const Case& c) {
     s.stride[d] = c.stride[d];
     s.dilation[d] = c.dilation[d];
     s.pad[d] = c.pad[d];
-    s.out[d] =
-        conv_out_size(s.in[d], s.kernel[d], s.stride[d], s.dilation[d], s.pad[d], s.pad[d]);
+    s.out[d] = conv_out_size(s.in[d], s.kernel[d], s.stride[d], s.dilation[d], s.pad[d], s.pad[d]);
   }
   return s;
 }
@@ -116,8 +116,7 @@ double window(const ConvShape& s, const Floats& x, const Floats& w, int64_t i) {
       if (y < 0 || y >= s.in[0] || z < 0 || z >= s.in[1]) continue;
       for (int64_t q = 0; q < inner; ++q) {
         const int64_t at = ((image * s.in[0] + y) * s.in[1] + z) * s.in_channels + from + q;
-        const int64_t weight =
-            ((channel * inner + q) * s.kernel[0] + r) * s.kernel[1] + t;
+        const int64_t weight = ((channel * inner + q) * s.kernel[0] + r) * s.kernel[1] + t;
         sum += wide(x[static_cast<size_t>(at)]) * w[static_cast<size_t>(weight)];
       }
     }

@@ -104,6 +104,12 @@ def test_branches_stay_channels_last(tmp_path):
     assert ops.count("transpose") == 1 and "conv2d" not in ops
 
 
+def test_normalization_that_follows_no_convolution(tmp_path):
+    net = nn.Sequential(nn.Conv2D(4, 16, 3), nn.ReLU(), nn.BatchNorm2D(16), nn.ReLU(), nn.Conv2D(16, 8, 1))  # fmt: skip
+    ops = check(net, tmp_path, [None, 4, None, None], [(2, 4, 7, 9)])
+    assert ops.count("batch_norm") == 1 and ops.count("transpose") == 2
+
+
 def test_one_dimension_stays_channels_last(tmp_path):
     net = nn.Sequential(
         nn.Conv1D(4, 16, 5, padding=2, dilation=1), nn.BatchNorm1D(16), nn.Hardswish(),

@@ -88,13 +88,11 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
     begin_block(p, q);
     p.first = q == 0;
     p.last = q + p.k == w.k;
-    for (int64_t panel = first; panel < last; panel += p.second ? 2 : 1) {
+    for (int64_t panel = first; panel < last; ++panel) {
       const int64_t column = panel * kPanel;
       p.width = width_of(w.n, panel);
       p.columns = std::min(p.width, w.n - column);
       p.w = w.at(panel, q);
-      const bool pair = p.m == 1 && !p.pieces && panel + 1 < last && column + 2 * kPanel <= w.n;
-      p.second = pair ? w.at(panel + 1, q) : nullptr;
       const bool block_ends = panel + 1 == last;
       const int64_t next = !block_ends ? panel + 1 : p.last ? then : first;
       p.next = w.at(next, !block_ends ? q : p.last ? 0 : q + p.k);

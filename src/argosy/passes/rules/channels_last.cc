@@ -205,7 +205,11 @@ class ChannelsLast {
     if (!x || attr<bool>(o, "batch_stats") || attr<bool>(o, "channel_last")) return;
     std::vector<Ref<Value>> operands = o.operands;
     operands[0] = x;
-    finish(o, with(o, "channel_last", true, std::move(operands)));
+    // A copy: the statistics that another form of it would update stay as they are.
+    Operation& made = r_.insert_copy(o, std::move(operands));
+    set_attr(made.attrs, "channel_last", true);
+    made.results[0]->shape = x->shape;
+    finish(o, made.results[0]);
   }
 
   void pool(Operation& o) {

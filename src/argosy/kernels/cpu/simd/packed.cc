@@ -203,32 +203,6 @@ void strips(const PanelProduct& p) {
     strips_of<false>(p);
 }
 
-// One row by two panels: twice as many sums hide how long one addition is.
-void two_panels(const PanelProduct& p) {
-  const PackedEpilogue& e = p.epilogue;
-  for (int64_t at = 0; at < kPanel; at += kStrip * Vec::kLanes) {
-    Vec acc[2][1][kStrip];
-    for (int h = 0; h < 2; ++h)
-      for (int j = 0; j < kStrip; ++j)
-        acc[h][0][j] = p.first ? Vec::zero() : Vec::load(p.y + h * kPanel + at + j * Vec::kLanes);
-    const float *w = p.w + at, *other = p.second + at;
-    for (int64_t q = 0; q < p.k; ++q, w += kPanel, other += kPanel) {
-      const Vec x = Vec::fill(p.x[q]);
-#pragma GCC unroll 4
-      for (int j = 0; j < kStrip; ++j) {
-        acc[0][0][j] = Vec::fma(x, Vec::load(w + j * Vec::kLanes), acc[0][0][j]);
-        acc[1][0][j] = Vec::fma(x, Vec::load(other + j * Vec::kLanes), acc[1][0][j]);
-      }
-    }
-    for (int h = 0; h < 2; ++h) {
-      const int64_t column = h * kPanel + at;
-      if (p.last) finish(p, acc[h], 0, column);
-      for (int j = 0; j < kStrip; ++j) acc[h][0][j].store(p.y + column + j * Vec::kLanes);
-      if (p.last && !in_registers(e)) apply_post(e, p.y + column, kStrip * Vec::kLanes);
-    }
-  }
-}
-
 // Columns of the panel that are not in y go to memory of our own, a few rows at a time.
 void edge(const PanelProduct& p) {
   constexpr int64_t kFew = 12;
@@ -271,9 +245,7 @@ void edge(const PanelProduct& p) {
 }  // namespace
 
 void panel_product(const PanelProduct& p) {
-  if (p.second)
-    two_panels(p);
-  else if (p.columns == p.width)
+  if (p.columns == p.width)
     strips(p);
   else
     edge(p);

@@ -24,7 +24,6 @@ struct PanelProduct {
   float* y;  // rows y_step apart
   int64_t y_step;
   const float* next;        // the panel that will be multiplied after this, or null
-  const float* second;      // of one row: a panel that is multiplied with the first, or null
   bool first, last;         // y is written; the epilogue is applied
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };
