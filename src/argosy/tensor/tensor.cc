@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "argosy/base/device.h"
 #include "argosy/base/memory.h"
 
 namespace argosy {
@@ -162,15 +163,8 @@ Message& operator<<(Message& m, const Tensor& t) {
 }
 
 Message& operator<<(Message& m, Place p) {
-  switch (p.kind) {
-    case DeviceKind::cpu:
-      return m << "cpu";
-    case DeviceKind::null:
-      return m << "null:" << static_cast<int>(p.index);
-    case DeviceKind::cuda:
-      return m << "gpu:" << static_cast<int>(p.index);
-  }
-  return m;
+  m << device::kind_name(p.kind);
+  return p.kind == DeviceKind::cpu ? m : m << ':' << static_cast<int>(p.index);
 }
 
 bool reshape_strides(const Tensor& t, const Shape& shape, Shape* strides) {
