@@ -11,7 +11,7 @@ from argosy.device.streams import (  # noqa: F401
     set_stream,
     stream_guard,
 )
-from argosy.device.streams import need_cuda as _need_cuda
+from argosy.device.streams import no_cuda as _no_cuda
 
 
 def device_count():
@@ -25,6 +25,10 @@ def device_count():
         True
     """
     return gpu_count()
+
+
+def _need_cuda(what):
+    raise _no_cuda(what)
 
 
 def _gpu(what, device):

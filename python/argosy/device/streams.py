@@ -14,9 +14,9 @@ class NoCudaError(ValueError, TypeError):
     """What needs CUDA was asked of a build without it."""
 
 
-def need_cuda(what):
-    """Raises NoCudaError: ``what`` of ``device.cuda`` needs a GPU."""
-    raise NoCudaError(
+def no_cuda(what):
+    """The error of ``what`` of ``device.cuda`` where there is no GPU."""
+    return NoCudaError(
         f"[device.cuda.{what}] this build of Argosy has no CUDA support. Do this: build with"
         " ARGOSY_CUDA=ON, or guard the call with argosy.is_compiled_with_cuda()."
     )
@@ -26,7 +26,7 @@ def _streamed(what, device):
     """The place that ``device`` means, which has streams; None: the current one."""
     place = current.place if device is None else to_place(device)
     if not has_streams(place):
-        need_cuda(what)
+        raise no_cuda(what)
     return checked_place(place, f"device.{what}")
 
 
@@ -151,7 +151,7 @@ class Event:
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         if not _core.devices():
-            need_cuda("Event")
+            raise no_cuda("Event")
         unsupported("device.Event", "leave it out", interprocess=(bool(interprocess), False))
         no_effect("device.Event", "waits sleep", blocking=(bool(blocking), False))
         self._timed = bool(enable_timing)
@@ -247,7 +247,7 @@ def set_stream(stream):
         argosy.device.cuda.NoCudaError
     """
     if not isinstance(stream, Stream):
-        need_cuda("set_stream")
+        raise no_cuda("set_stream")
     before = current_stream(stream.device)
     _core.set_current_stream(stream.device, stream._number)
     return before
