@@ -142,6 +142,11 @@ PyObject* f_forget_failures(Args) {
   Py_RETURN_NONE;
 }
 
+PyObject* f_stop_streamed(Args) {
+  without_gil([] { streamed::stop(); });
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {FUNCTION("devices", f_devices, 0),
                            FUNCTION("copy_to", f_copy_to, 2),
                            FUNCTION("current_stream", f_current_stream, 1),
@@ -160,6 +165,7 @@ PyMethodDef functions[] = {FUNCTION("devices", f_devices, 0),
                            FUNCTION("host_waits", f_host_waits, 0),
                            FUNCTION("start_streamed", f_start_streamed, 2),
                            FUNCTION("forget_failures", f_forget_failures, 0),
+                           FUNCTION("stop_streamed", f_stop_streamed, 0),
                            {}};
 
 }  // namespace

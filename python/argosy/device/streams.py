@@ -3,11 +3,16 @@
 On the CPU there are none: its work is done when a call returns.
 """
 
+import atexit
+import threading
 import weakref
 
 from argosy import _core
 from argosy._support import no_effect, unsupported
 from argosy.device.place import checked_place, current, has_streams, to_place
+
+# Work of a device must not run on while the process is taken apart.
+atexit.register(_core.stop_streamed)
 
 
 class NoCudaError(ValueError, TypeError):
@@ -20,6 +25,16 @@ def no_cuda(what):
         f"[device.cuda.{what}] this build of Argosy has no CUDA support. Do this: build with"
         " ARGOSY_CUDA=ON, or guard the call with argosy.is_compiled_with_cuda()."
     )
+
+
+class _Kept(threading.local):
+    """The streams that a thread made current, by device: they live as long as they are that."""
+
+    def __init__(self):
+        self.streams = {}
+
+
+_kept = _Kept()
 
 
 def _streamed(what, device):
@@ -226,7 +241,7 @@ def current_stream(device=None):
         argosy.device.cuda.NoCudaError
     """
     place = _streamed("current_stream", device)
-    return Stream._of(place, _core.current_stream(place))
+    return _kept.streams.get(place) or Stream._of(place, _core.current_stream(place))
 
 
 def set_stream(stream):
@@ -250,6 +265,7 @@ def set_stream(stream):
         raise no_cuda("set_stream")
     before = current_stream(stream.device)
     _core.set_current_stream(stream.device, stream._number)
+    _kept.streams[stream.device] = stream
     return before
 
 

@@ -132,6 +132,7 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
   take_arena();
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feeds[i] == kNone) continue;
+    if (feeds[i].place() != plan.place) check_place("feed", feeds[i], plan.place);
     TensorImpl& to = *slots[plan.feeds[i]].impl();
     const Tensor t = dense(feeds[i]) ? op::contiguous(feeds[i]) : feeds[i];
     bool written = false;

@@ -295,7 +295,7 @@ StreamedDevice::Ticket StreamedDevice::enqueue(Stream stream, const char* name,
 void StreamedDevice::run(Place place, const char* name, const Queue::Job& job) noexcept {
   {
     MutexLock lock(mutex_);
-    if (!failures_[static_cast<size_t>(place.index)].empty()) return;
+    if (stopped_ || !failures_[static_cast<size_t>(place.index)].empty()) return;
   }
   try {
     profile::Scope scope(name, profile::Kind::kernel);
@@ -320,6 +320,7 @@ void StreamedDevice::throw_failure(Place place) {
 
 void StreamedDevice::wait(const Ticket& ticket) {
   ticket.line->queue->wait(ticket.position);
+  check_process();  // it may have been dropped
   MutexLock lock(mutex_);
   host_.add(ticket.clock);
   throw_failure(ticket.line->place);
@@ -365,12 +366,16 @@ void start(const Options& options) {
     device::add(device.get());
     op::set_launcher(device.get());
     started = device.release();
-    std::atexit([] { started->stop(); });
+    std::atexit(stop);
     return;
   }
   ARGOSY_CHECK(options == started->options(), already_exists)
       << "[streamed] the process has " << started->count()
       << " streamed devices with other options already. Do this: ask for them once.";
+}
+
+void stop() {
+  if (started) started->stop();
 }
 
 void start_by_flags() {

@@ -56,7 +56,8 @@ class StreamedDevice final : public Device, public op::Launcher {
   // Waits for everything, and forgets what failed. For tests: others see a device that failed stay
   // failed.
   void forget_failures();
-  // Drains the queues at the end of the process; nothing is taken after that.
+  // Drops what has not begun, and waits for what has; nothing is taken after that. At the end of
+  // the process: kernels need what the process is made of, such as the code that oneDNN makes.
   void stop();
 
  private:
@@ -108,5 +109,7 @@ ARGOSY_API void start(const Options& options);
 // As ARGOSY_STREAMED_DEVICES asks for.
 ARGOSY_API void start_by_flags();
 ARGOSY_API void forget_failures();
+// Before the process begins to end (bindings); at its end at the latest.
+ARGOSY_API void stop();
 
 }  // namespace argosy::streamed

@@ -325,3 +325,25 @@ def test_the_profiler_shows_copies_and_waits(tmp_path):
     kinds = {e.kind: e for e in profiler.profiler_result.events}
     assert {"op", "kernel", "copy", "wait"} <= set(kinds)
     assert kinds["kernel"].thread != kinds["op"].thread
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        "import sys; sys.exit(0)",
+        "p.gather(x, p.to_tensor([99]))",
+        "import threading; threading.Thread(target=lambda: [x.sum().item() for _ in iter(int, 1)],"
+        " daemon=True).start()",
+    ],
+)
+def test_a_process_ends_in_the_middle_of_work(end):
+    code = (
+        "import argosy as p; p.set_device('streamed:0'); x = p.ones([64, 64])\n"
+        f"for _ in range(200): x = x @ x / 64\n{end}"
+    )
+    env = {**os.environ, "ARGOSY_STREAMED_DEVICES": "1", "ARGOSY_STREAMED_DELAY_US": "2000"}
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300
+    )
+    assert (out.returncode, out.stderr) == (0, "")

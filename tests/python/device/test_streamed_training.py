@@ -175,3 +175,91 @@ def test_high_level_model(streamed):
         return [v.numpy() for v in model.network.state_dict().values()]
 
     same_on_both(program)
+
+
+def test_static_program(streamed):
+    def program():
+        paddle.enable_static()
+        try:
+            main, startup = paddle.static.Program(), paddle.static.Program()
+            with paddle.static.program_guard(main, startup):
+                x = paddle.static.data("x", [None, 8])
+                loss = paddle.static.nn.fc(x, 3, activation="tanh").mean()
+                OPTIMIZERS["adam"](None).minimize(loss)
+            executor = paddle.static.Executor()
+            paddle.seed(5)
+            executor.run(startup)
+            feed = {"x": X.reshape(-1, 8)}
+            return [executor.run(main, feed, [loss])[0] for _ in range(3)]
+        finally:
+            paddle.disable_static()
+
+    same_on_both(program)
+
+
+def test_an_executor_runs_where_it_was_made_for(streamed):
+    paddle.enable_static()
+    try:
+        main = paddle.static.Program()
+        with paddle.static.program_guard(main):
+            x = paddle.static.data("x", [2])
+            y = x * 2
+        for place in ("cpu", "streamed:1"):
+            executor = paddle.static.Executor(place)
+            (got,) = executor.run(main, {"x": np.ones(2, "float32")}, [y], return_numpy=False)
+            assert repr(executor.place) in repr(got)
+        with pytest.raises(ValueError, match=r"feed float32\[2\] is on cpu.*on streamed:1"):
+            executor.run(main, {"x": paddle.to_tensor([1.0, 2.0], place="cpu")}, [y])
+    finally:
+        paddle.disable_static()
+
+
+def test_state_and_feeds_of_two_places_are_told_apart(streamed):
+    net = paddle.jit.to_static(nn.Linear(2, 2))
+    net(paddle.ones([1, 2]))
+    with pytest.raises(ValueError, match="is on streamed:0, but this run is on cpu"):
+        net(paddle.to_tensor([[1.0, 2.0]], place="cpu"))
+
+
+def test_a_saved_function_is_loaded_to_the_current_device(streamed, tmp_path):
+    net = nn.Linear(6, 3)
+    spec = [paddle.static.InputSpec([None, 6])]
+    paddle.jit.save(net, str(tmp_path / "net"), input_spec=spec)
+    x = paddle.rand([4, 6])
+    loaded = paddle.jit.load(str(tmp_path / "net"))
+    np.testing.assert_array_equal(loaded(x).numpy(), net(x).numpy())
+    paddle.device.set_device("cpu")
+    loaded = paddle.jit.load(str(tmp_path / "net"))
+    np.testing.assert_array_equal(loaded(x.cpu()).numpy(), net(x).numpy())
+
+
+def test_batches_of_a_loader(streamed):
+    class Rows(paddle.io.Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, i):
+            return np.full([3], i, "float32"), i
+
+    for workers in (0, 2):
+        loader = paddle.io.DataLoader(Rows(), batch_size=4, num_workers=workers)
+        for k, (rows, places) in enumerate(loader):
+            assert str(rows.place) == str(places.place) == "Place(streamed:0)"
+            assert places.tolist() == list(range(4 * k, 4 * k + 4))
+
+
+def test_networks_of_other_kinds(streamed):
+    def program():
+        x = paddle.to_tensor(X.reshape(16, 8, 8))
+        lstm, encoder = nn.LSTM(8, 5), nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
+        table = nn.Embedding(10, 8, sparse=True)
+        update = paddle.optimizer.Adam(0.1, parameters=table.parameters(), lazy_mode=True)
+        out = lstm(encoder(x) + table(paddle.to_tensor(Y)).unsqueeze(1))[0]
+        out.square().mean().backward()
+        update.step()
+        with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
+            half = nn.Linear(8, 3)(x)
+        values = [out, table.weight, encoder.linear1.weight.grad, half.astype("float32")]
+        return [v.numpy() for v in values]
+
+    same_on_both(program)
