@@ -30,6 +30,8 @@ foreach(room ${rooms})
   set_tests_properties(cpp/${room} PROPERTIES TIMEOUT 600
     ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
 endforeach()
+# Exchanges go on beside the thread that computes, however few cores there are.
+set_property(TEST cpp/parallel APPEND PROPERTY ENVIRONMENT ARGOSY_COMM_OVERLAP=always)
 
 # Of an entry that passes ctest shows nothing, so what this machine cannot test has one of its own.
 add_test(NAME cpp/kernels/avx512 COMMAND test_kernels --gtest_filter=EachIsa.*)

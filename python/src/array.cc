@@ -363,6 +363,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     } else if (!SharedExport::active && !writable) {
       t = clone(t);
       exporter = Py(check(wrap(t)));
+    } else if (t.has_data()) {
+      t.prepare_write();
+      t.impl()->storage->never_lend();
     }
     ARGOSY_CHECK((flags & PyBUF_STRIDES) == PyBUF_STRIDES || t.is_contiguous(), invalid_argument)
         << "buffer protocol: the tensor is not contiguous and the reader takes no strides.";

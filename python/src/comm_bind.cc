@@ -115,7 +115,7 @@ PyObject* f_close(Args a) {
   Py_RETURN_NONE;
 }
 
-// (group, kind, outputs, inputs, op, root, async): the work. Which of the lists a kind has, and
+// (group, kind, outputs, inputs, op, root, mode): the work. Which of the lists a kind has, and
 // what it has in them, is what ProcessGroup's functions say.
 PyObject* f_call(Args a) {
   std::shared_ptr<ProcessGroup> g = unwrap<ProcessGroup>(a[0], kGroup);
@@ -124,7 +124,7 @@ PyObject* f_call(Args a) {
   const TensorList in = to_tensor_list(kind.c_str(), a[3]);
   const auto op = static_cast<Reduce>(to_int(a[4]));
   const int root = static_cast<int>(to_int(a[5]));
-  const Mode mode = truth(a[6]) ? Mode::async : Mode::sync;
+  const auto mode = static_cast<Mode>(to_int(a[6]));
   std::shared_ptr<Work> work;
   {
     WithoutGil no_gil;

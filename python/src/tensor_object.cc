@@ -198,9 +198,7 @@ PyObject* get_strides(PyObject* self) {
 }
 
 PyObject* get_offset(PyObject* self) {
-  const TensorImpl* t = impl_of(self);
-  const char* start = t->storage ? static_cast<const char*>(t->storage->data()) : t->data;
-  return PyLong_FromLongLong(t->data ? t->data - start : 0);
+  return PyLong_FromLongLong(impl_of(self)->offset);
 }
 
 PyObject* get_dtype(PyObject* self) {
@@ -372,6 +370,7 @@ PyObject* copy_from(PyObject* self, PyObject* other) {
     ARGOSY_CHECK(src.shape() == dst.shape(), invalid_argument)
         << "Cannot copy a value of shape " << src.shape() << " into a tensor of shape "
         << dst.shape() << ". Do this: give a value of the same shape.";
+    dst.prepare_write();
     op::copy_into(dst, src);
     dst.wrote("copy_");
     Py_RETURN_NONE;
@@ -383,7 +382,11 @@ PyObject* is_contiguous(PyObject* self, PyObject*) {
 }
 
 PyObject* data_ptr(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(impl_of(self)->data);
+  return guarded_object([&] {
+    const Tensor t = tensor_of(self);
+    t.prepare_write();  // the address is the tensor's own
+    return PyLong_FromVoidPtr(t.raw());
+  });
 }
 
 PyObject* shares_with(PyObject* self, PyObject* other) {

@@ -46,14 +46,13 @@ class Bucket:
         self.group = group
 
     def all_reduce(self, values, op):
-        """Starts an all_reduce of a list of tensors of one dtype, in place.
+        """Starts an all_reduce of a list of tensors of one dtype, in place; where nothing can go on beside it,
+        it is done at once.
 
         Returns:
             What has wait().
         """
-        return _calls.call(
-            self.group, "all_reduce", list(values), op=_OPERATIONS[op], sync_op=False
-        )
+        return _calls.call(self.group, "all_reduce", list(values), op=_OPERATIONS[op], hidden=True)
 
 
 def average(bucket):

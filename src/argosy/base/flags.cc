@@ -116,6 +116,9 @@ std::span<Flag> table() {
        "How all_reduce goes between hosts: shares (each rank reduces its share of what all send "
        "it) "
        "or ring (partial sums go from neighbour to neighbour; not for 16-bit numbers)."},
+      {"ARGOSY_COMM_OVERLAP", ""_s, startup,
+       "Whether gradients are exchanged by a thread beside the one that computes: always, never, "
+       "or (empty) where a network carries them or cores are idle."},
       {"ARGOSY_AMP_FLOAT16", false, startup,
        "Let auto_cast, decorate and GradScaler take effect for float16 too, which CPUs compute as "
        "float32: for tests of programs."},

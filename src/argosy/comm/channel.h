@@ -37,6 +37,9 @@ class ARGOSY_API Channel {
   // A member's number among all ranks.
   int world_rank(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
   virtual const char* engine() const = 0;
+  // Of this host, whose processors carry each other's bytes in a collective: all of the job that
+  // share memory. 0 where a network carries them.
+  virtual int ranks_that_copy() const { return 0; }
   // A part of the group of all, which `this` has to be. All ranks call it, in one order; members
   // get the channel, the others (rank -1) null.
   virtual std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks,

@@ -24,7 +24,8 @@ class Steps {
   void show() {
     step_ = board_.step();
     board_.show();
-    board_.all_shown(step_, job_.compared(), Clock::now() + limit_of(job_.seconds), job_.seconds);
+    board_.all_shown(step_, {job_.compared(), Clock::now() + limit_of(job_.seconds), job_.seconds,
+                             job_.meanwhile});
     if (!compared_) compare();
   }
   const char* of(int rank) const { return board_.window(rank, step_); }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "argosy/base/cpu.h"
+#include "argosy/base/flags.h"
+#include "argosy/base/parallel.h"
 #include "argosy/comm/board.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/exchange.h"
@@ -62,6 +65,7 @@ struct ProcessGroup::Task {
     Pieces out;
     for (const Tensor& t : list) {
       check_tensor(kind(), t, job.header.dtype);
+      if (written) t.prepare_write();
       Tensor c = t;
       if (!t.is_contiguous()) {
         c = written ? Tensor::empty(t.shape(), t.dtype()) : op::contiguous(t);
@@ -212,6 +216,14 @@ std::unique_ptr<ProcessGroup::Task> ProcessGroup::task(Kind kind, DType dtype, R
   return t;
 }
 
+bool ProcessGroup::hides() const {
+  static const std::string wanted = flags::find("ARGOSY_COMM_OVERLAP").text();
+  static const int cores = cpu::available_cores();
+  if (wanted == "always" || wanted == "never") return wanted == "always";
+  const int ranks = channel_->ranks_that_copy();
+  return ranks == 0 || cores >= ranks * (num_threads() + 1);
+}
+
 std::shared_ptr<Work> ProcessGroup::barrier(Mode mode) {
   return submit(task(Kind::barrier, DType::uint8, Reduce::none, -1), mode);
 }
@@ -344,6 +356,7 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
   t->peer = peer;
   t->seconds = seconds_;
   t->work = std::make_shared<Work>();
+  if (!sending) tensor.prepare_write();
   Tensor bytes = tensor;
   if (!tensor.is_contiguous()) {
     bytes = sending ? op::contiguous(tensor) : Tensor::empty(tensor.shape(), tensor.dtype());
@@ -368,6 +381,7 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
   }
   t->record = record(h, ranks()[static_cast<size_t>(rank())]);
   std::shared_ptr<Work> work = t->work;
+  if (mode == Mode::hidden) mode = Mode::async;  // a message waits for its peer
   if (mode == Mode::async)
     transfers_->exchange.start(std::move(t));
   else
@@ -376,6 +390,7 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
 }
 
 std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode) {
+  if (mode == Mode::hidden) mode = hides() ? Mode::async : Mode::sync;
   std::shared_ptr<Work> work = task->work;
   Header header;
   bool here = false;

@@ -15,8 +15,9 @@ namespace argosy::comm {
 
 using TensorList = std::vector<Tensor>;
 
-// How a call is made: sync returns when it is done, async at once.
-enum class Mode : uint8_t { sync, async };
+// How a call is made: sync returns when it is done, async at once. hidden: as async where the
+// exchange can go on while its caller computes, else as sync.
+enum class Mode : uint8_t { sync, async, hidden };
 
 // Ranks that exchange tensors, by collectives that all of them call in the same order. Groups are
 // independent of each other. A list of tensors counts as one tensor with their elements. Roots and
@@ -48,6 +49,10 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   uint32_t number() const { return channel_->number(); }
   const std::vector<int>& ranks() const { return channel_->ranks(); }
   const char* engine() const { return channel_->engine(); }
+  // Whether an exchange can hide behind what its caller computes: it waits for a network, or this
+  // host has cores that its ranks' threads leave idle. Otherwise a thread of the group would only
+  // take turns with the caller on one core. ARGOSY_COMM_OVERLAP overrides it.
+  bool hides() const;
 
   std::shared_ptr<Work> barrier(Mode mode = Mode::sync);
   std::shared_ptr<Work> all_reduce(const TensorList& tensors, Reduce op, Mode mode = Mode::sync);

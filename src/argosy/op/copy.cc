@@ -6,6 +6,7 @@
 #include "argosy/kernels/cpu/loops.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/launch.h"
+#include "argosy/tensor/device_copy.h"
 
 namespace argosy::op {
 namespace {
@@ -18,6 +19,11 @@ void need_elements(const Tensor& t) {
       << (t.symbolic() ? "a value of a Program being built" : "a description without data")
       << ". Do this: use ops that can be recorded, or compute it eagerly.";
 }
+
+[[maybe_unused]] const bool known_below = [] {
+  copy_on_device = copy_into;
+  return true;
+}();
 
 bool on_cpu(const Tensor& t) {
   return t.place().kind == DeviceKind::cpu;
@@ -58,7 +64,7 @@ void copy_across(const Tensor& dst, const Tensor& src) {
   copy_from_host(dst, to_host(src));
 }
 
-void check_copy(const Tensor& dst, const Tensor& src) {
+[[gnu::always_inline]] inline void check_copy(const Tensor& dst, const Tensor& src) {
   need_elements(src);
   need_elements(dst);
   bool fits = true;

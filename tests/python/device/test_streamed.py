@@ -155,6 +155,17 @@ def test_indexing():
     np.testing.assert_array_equal(x.numpy(), want)
 
 
+def test_a_reshaped_tensor_is_written_apart():
+    x = paddle.arange(6, dtype="float32")
+    y = x.reshape([2, 3])
+    y.add_(paddle.ones([2, 3]))
+    x[0] = 9
+    assert x.tolist() == [9, 1, 2, 3, 4, 5] and y.tolist() == [[1, 2, 3], [4, 5, 6]]
+    wide = paddle.ones([1, 3]).expand([2, 3])
+    wide[0] = 5
+    assert wide.tolist() == [[5, 5, 5], [1, 1, 1]]
+
+
 def test_memory_is_counted_and_limited():
     before = paddle.device.memory_allocated()
     x = paddle.ones([1024, 1024])

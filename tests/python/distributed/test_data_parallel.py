@@ -23,9 +23,11 @@ def test_networks_train_as_one(network, count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("beside", ["always", "never"])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_exchange_while_backward_goes_on(count):
-    for rank in ranks.run("overlap", count):
+def test_exchange_while_backward_goes_on(count, beside):
+    """By a thread beside the one that computes, and by that one itself."""
+    for rank in ranks.run("overlap", count, environ={"ARGOSY_COMM_OVERLAP": beside}):
         assert "all is well" in rank.text
 
 
@@ -78,10 +80,12 @@ def test_buckets_have_one_dtype_and_limits():
     assert str(in_buckets(items, [1000])) == "[[f2, f3, f1, f4], [d1, d9]]"
 
 
+@pytest.mark.parametrize("beside", ["always", "never"])
 @pytest.mark.parametrize("what", ["kill", "stop", "raise", "end"])
-def test_a_process_leaves_in_the_middle_of_backward(what):
+def test_a_process_leaves_in_the_middle_of_backward(what, beside):
     """The others are told by a typed error within the limit, and never train on."""
-    started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "4"})
+    environ = {"ARGOSY_COMM_TIMEOUT": "4", "ARGOSY_COMM_OVERLAP": beside}
+    started = ranks.start("backward_fails", 3, what, environ=environ)
     *others, _ = started
     for rank in others:
         rank.collect(60)

@@ -58,16 +58,19 @@ def entered(what, group, sync_op=True, use_calc_stream=False):
     return checked_group(what, group)
 
 
-def call(group, kind, inputs=(), outputs=(), op=0, root=-1, sync_op=True):
-    """Calls the core; the Task."""
+_SYNC, _ASYNC, _HIDDEN = range(3)  # modes, as the core counts them
+
+
+def call(group, kind, inputs=(), outputs=(), op=0, root=-1, sync_op=True, hidden=False):
+    """Calls the core; the Task. hidden: begins like sync_op=False where the exchange can go on while the
+    caller computes, else it is done at once."""
     if not in_dynamic_mode() and _recorded.is_recorded((*inputs, *outputs)):
         _recorded.record(group, kind, inputs, outputs, op, root)
         return Task()
-    work = _core.comm_call(
-        group.process_group, kind, list(outputs), list(inputs), op, root, not sync_op
-    )
-    task = Task(None if sync_op else work)
-    if not sync_op:
+    mode = _HIDDEN if hidden else _SYNC if sync_op else _ASYNC
+    work = _core.comm_call(group.process_group, kind, list(outputs), list(inputs), op, root, mode)
+    task = Task(None if mode == _SYNC else work)
+    if mode != _SYNC:
         group._tasks = [t for t in group._tasks if not t.is_completed()]
         group._tasks.append(task)
     return task
