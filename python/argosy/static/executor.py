@@ -57,7 +57,8 @@ class Executor:
     """Runs Programs on one device.
 
     Args:
-        place (Place | str, optional): The device; the current one if None.
+        place (Place | str, optional): The device; the current one if None. Arrays that are fed go there;
+            Tensors keep their place, and the run is where the first of them is.
 
     Raises:
         ValueError: place is of another kind, or there is no such device.

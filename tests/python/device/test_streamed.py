@@ -155,12 +155,13 @@ def test_indexing():
     np.testing.assert_array_equal(x.numpy(), want)
 
 
-def test_a_reshaped_tensor_is_written_apart():
+def test_views_show_writes_and_pieces_do_not():
     x = paddle.arange(6, dtype="float32")
-    y = x.reshape([2, 3])
-    y.add_(paddle.ones([2, 3]))
-    x[0] = 9
-    assert x.tolist() == [9, 1, 2, 3, 4, 5] and y.tolist() == [[1, 2, 3], [4, 5, 6]]
+    x.reshape([2, 3]).add_(paddle.ones([2, 3]))
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]
+    piece = paddle.split(x, 2)[0]
+    piece.add_(paddle.ones([3]))
+    assert x.tolist() == [1, 2, 3, 4, 5, 6] and piece.tolist() == [2, 3, 4]
     wide = paddle.ones([1, 3]).expand([2, 3])
     wide[0] = 5
     assert wide.tolist() == [[5, 5, 5], [1, 1, 1]]
