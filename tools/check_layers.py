@@ -15,6 +15,7 @@ ROOMS = (
     "kernels",
     "tensor",
     "op",
+    "streamed",
     "ops",
     "extension",
     "autograd",
@@ -40,6 +41,11 @@ STRANGERS = {
     # Collectives know nothing of Programs.
     "comm": {"autograd", "program", "passes", "runtime", "jit"},
     "infer": {"ps"},
+    # A device is known by its interfaces only.
+    **{
+        room: {"streamed"}
+        for room in ("ops", "extension", "autograd", "program", "passes", "runtime")
+    },
     # Operations are in the other library: they know the folder's Remote only, and tables know no ops.
     "ps/table": {"ps/ops"},
     "ps/service": {"ps/ops"},

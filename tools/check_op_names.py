@@ -30,7 +30,7 @@ OTHER_WORDS = {
     "program/gradient.cc": {"shape": "an attribute"},
     "program/parse.cc": {"complex": "a kind of number"},
     "program/weights.cc": {"shape": "a field of the file"},
-    "runtime/plan.cc": {"if": "a kind of step", "while": "a kind of step"},
+    "runtime/print.cc": {"if": "a kind of step", "while": "a kind of step"},
 }
 
 DEFINE = re.compile(r"^[ \t]*#define (\w+)\(([\w, ]*)\)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/watched.h"
 #include "argosy/ops/creation/creation.h"
@@ -279,14 +280,16 @@ PyObject* nested_list(const Tensor& flat, int dim, int64_t& at) {
   return list.release();
 }
 
-void need_data(const Tensor& t, const char* what) {
+// The tensor where the host can read it.
+Tensor readable(const Tensor& t, const char* what) {
   ARGOSY_CHECK(!t.symbolic(), type) << what << ": this tensor is a value of a Program being built ("
                                     << t << "). Do this: fetch it with Executor.run.";
   ARGOSY_CHECK(t.layout() == Layout::strided, type)
       << what << ": the tensor is sparse. Do this: call .to_dense() first.";
-  ARGOSY_CHECK(t.has_data() && t.place().kind == DeviceKind::cpu, invalid_argument)
+  ARGOSY_CHECK(t.has_data() && t.place().kind != DeviceKind::null, invalid_argument)
       << what << ": the tensor " << t << " on " << t.place()
       << " has no data here. Do this: copy it with .cpu() (a null device holds none).";
+  return t.place().kind == DeviceKind::cpu ? t : op::to_host(t);
 }
 
 // --- functions ---
@@ -295,7 +298,7 @@ PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded_object([&] {
     PyObject* dtype = count > 1 ? args[1] : Py_None;
     bool copy = count > 2 ? PyObject_IsTrue(args[2]) == 1 : true;
-    return wrap(from_data(args[0], dtype, copy));
+    return wrap(on_current_place(from_data(args[0], dtype, copy)));
   });
 }
 
@@ -308,16 +311,14 @@ PyObject* f_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyObject* f_tolist(PyObject*, PyObject* o) {
   return guarded_object([&] {
     Tensor t = checked_tensor("tolist", o);
-    need_data(t, "tolist()");
     int64_t at = 0;
-    return nested_list(op::contiguous(t), 0, at);
+    return nested_list(op::contiguous(readable(t, "tolist()")), 0, at);
   });
 }
 
 PyObject* f_item(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded_object([&] {
-    Tensor t = checked_tensor("item", args[0]);
-    need_data(t, "item()");
+    Tensor t = readable(checked_tensor("item", args[0]), "item()");
     int64_t index = count > 1 ? to_int(args[1]) : 0;
     ARGOSY_CHECK(count > 1 || t.numel() == 1, invalid_argument)
         << "item(): only a tensor of one element can be converted, got " << t
@@ -340,14 +341,26 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+Tensor on_current_place(Tensor t) {
+  const Place place = op::thread_state.place;
+  const bool here = place.kind == DeviceKind::cpu || place.kind == DeviceKind::null;
+  return here || t.symbolic() ? t : op::to_place(t, place);
+}
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_int([&] {
     Tensor t = tensor_of(self);
-    need_data(t, "buffer protocol");
+    const bool writable = flags & PyBUF_WRITABLE;
+    ARGOSY_CHECK(!writable || t.place().kind == DeviceKind::cpu, invalid_argument)
+        << "buffer protocol: " << t << " is on " << t.place()
+        << ", whose memory the host cannot write. Do this: copy it with .cpu().";
+    t = readable(t, "buffer protocol");
     // What numpy.asarray gives may be written without the tensor's knowledge, so it gets a copy. [=
     // Paddle]
     Py exporter(Py_NewRef(self));
-    if (!SharedExport::active && !(flags & PyBUF_WRITABLE)) {
+    if (!t.is(tensor_of(self))) {
+      exporter = Py(check(wrap(t)));  // a copy already
+    } else if (!SharedExport::active && !writable) {
       t = clone(t);
       exporter = Py(check(wrap(t)));
     } else if (t.has_data()) {
@@ -423,14 +436,14 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
 }
 
 PyObject* to_numpy(const Tensor& t, bool copy) {
-  need_data(t, "numpy()");
   static PyObject* asarray = nullptr;
   if (!asarray) {
     Py numpy(check(PyImport_ImportModule("numpy")));
     asarray = check(PyObject_GetAttrString(numpy.get(), "asarray"));
   }
   SharedExport here;
-  Py holder(check(wrap(copy ? clone(t) : t)));
+  const Tensor here_now = readable(t, "numpy()");
+  Py holder(check(wrap(copy && here_now.is(t) ? clone(t) : here_now)));
   Py view(check(PyMemoryView_FromObject(holder.get())));
   return check(PyObject_CallOneArg(asarray, view.get()));
 }

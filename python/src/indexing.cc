@@ -1,4 +1,5 @@
 #include "argosy/ops/indexing/indexing.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -61,6 +62,11 @@ int dims_taken(PyObject* o) {
 
 constexpr int64_t kFar = INT64_MAX;  // beyond any size
 
+// t on the place of x, whose index or value it is.
+Tensor beside(const Tensor& x, Tensor t) {
+  return t.symbolic() ? t : op::to_place(t, x.place());
+}
+
 IndexPlan take_apart(const Tensor& x, PyObject* key) {
   // Lists, tuples inside and arrays become tensors once.
   std::vector<Py> items;
@@ -77,7 +83,7 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
       Tensor t = from_data(o, Py_None, false);
       // An empty list has no dtype of its own.
       if (t.numel() == 0 && is_floating(t.dtype())) t = ops::cast(t, DType::int64);
-      item = Py(wrap(t));
+      item = Py(wrap(beside(x, std::move(t))));
     }
     taken += dims_taken(item.get());
     ellipses += item.get() == Py_Ellipsis;
@@ -111,7 +117,7 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
       p.inserted.push_back(out);
       Tensor flag = Tensor::empty({o == Py_True ? 1 : 0}, DType::int64);
       if (o == Py_True) *flag.data<int64_t>() = 0;
-      add_array(flag, out++);
+      add_array(beside(x, std::move(flag)), out++);
     } else if (PySlice_Check(o)) {
       auto* s = reinterpret_cast<PySliceObject*>(o);
       int64_t step = s->step == Py_None ? 1 : to_int(s->step);
@@ -270,7 +276,7 @@ PyObject* getitem(PyObject* self, PyObject* key) {
 // value as a tensor of x's dtype.
 Tensor value_for(PyObject* value, const Tensor& x) {
   Tensor v = is_number(value) ? ops::constant(to_scalar(value), x.dtype(), x.place())
-                              : to_tensor(value, nullptr);
+                              : to_tensor(value, x.impl());
   return ops::cast(v, x.dtype());
 }
 

@@ -41,6 +41,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_registry(module.get());
     add_library(module.get());
     add_system(module.get());
+    add_device(module.get());
     add_program(module.get());
     add_passes(module.get());
     add_serialize(module.get());

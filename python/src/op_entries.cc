@@ -2,6 +2,7 @@
 #include <deque>
 #include <string>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/program/attributes.h"
@@ -185,7 +186,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
       out.values.push_back(program::number_in(t).integer());
       return;
     }
-    Tensor flat = op::contiguous(t);
+    Tensor flat = op::to_host(t);
     ARGOSY_CHECK(kIndex.has(t.dtype()) && t.rank() == 1, attribute)
         << '[' << op.name << "] " << f.name << ": expected a 1-d int32 or int64 tensor, got " << t
         << '.';

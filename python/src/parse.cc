@@ -1,5 +1,7 @@
 #include <cstring>
 
+#include "argosy/base/device.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "python.h"
@@ -74,7 +76,7 @@ op::Scalar to_scalar(PyObject* o) {
     }
     ARGOSY_CHECK(t.numel() == 1 && t.has_data(), invalid_argument)
         << "Only a tensor of one element can be used as a number, got " << t << '.';
-    return read_element(t);
+    return read_element(op::to_host(t));
   }
   // NumPy scalars.
   Py item(check(PyObject_CallMethod(o, "item", nullptr)));
@@ -106,7 +108,9 @@ Place to_place(PyObject* o) {
   Py index(check(PyObject_GetAttrString(o, "_index")));
   std::string name = PyUnicode_AsUTF8(kind.get());
   Place p;
-  p.kind = name == "null" ? DeviceKind::null : name == "gpu" ? DeviceKind::cuda : DeviceKind::cpu;
+  for (int kind = 0; kind < kDeviceKinds; ++kind)
+    if (name == device::kind_name(static_cast<DeviceKind>(kind)))
+      p.kind = static_cast<DeviceKind>(kind);
   p.index = static_cast<int16_t>(PyLong_AsLong(index.get()));
   return p;
 }
@@ -142,7 +146,8 @@ Tensor to_tensor(PyObject* o, const TensorImpl* like) {
     op::Scalar s = to_scalar(o);
     return ops::constant(s, weak_dtype(s, like->dtype), like->place);
   }
-  return from_data(o, Py_None, false);
+  Tensor t = from_data(o, Py_None, false);
+  return like && like->place != t.place() && !t.symbolic() ? op::to_place(t, like->place) : t;
 }
 
 }  // namespace argosy::python

@@ -12,9 +12,9 @@ namespace {
 using profile::Kind;
 
 // By Kind.
-constexpr const char* kKinds[] = {"op",           "kernel", "gradient", "memory",  "communication",
-                                  "data",         "python", "user",     "forward", "backward",
-                                  "optimization", "step"};
+constexpr const char* kKinds[] = {"op",      "kernel",   "gradient",     "memory", "communication",
+                                  "data",    "copy",     "wait",         "python", "user",
+                                  "forward", "backward", "optimization", "step"};
 static_assert(std::size(kKinds) == static_cast<size_t>(Kind::step) + 1);
 
 const char* text_of(const char* what, PyObject* o) {

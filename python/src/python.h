@@ -125,6 +125,8 @@ void add_dtype_type(PyObject* module);
 // A tensor from what Python programs pass where one is expected: number, list, array. `like` gives
 // the dtype that a weak scalar takes (may be null).
 Tensor to_tensor(PyObject* o, const TensorImpl* like);
+// New data where this thread's ops put their results. On the null device it stays readable.
+Tensor on_current_place(Tensor t);
 bool is_number(PyObject* o);
 op::Scalar to_scalar(PyObject* o);
 int64_t to_int(PyObject* o);
@@ -156,6 +158,7 @@ void add_registry(PyObject* module);   // registry_bind.cc
 void add_dlpack(PyObject* module);     // dlpack.cc
 void add_errors(PyObject* module);     // errors.cc
 void add_system(PyObject* module);     // system.cc
+void add_device(PyObject* module);     // device_bind.cc
 void add_program(PyObject* module);    // program_bind.cc
 void add_runtime(PyObject* module);    // runtime_bind.cc
 void add_passes(PyObject* module);     // passes_bind.cc

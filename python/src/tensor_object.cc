@@ -1,4 +1,5 @@
 #include "argosy/autograd/node.h"
+#include "argosy/base/device.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
@@ -110,7 +111,7 @@ Tensor initial_value(PyObject* args, PyObject* data) {
   if (!data && count > 0 && !PyLong_CheckExact(PyTuple_GET_ITEM(args, 0)))
     data = PyTuple_GET_ITEM(args, 0);
   if (data) {
-    Tensor value = from_data(data, Py_None, true);
+    Tensor value = on_current_place(from_data(data, Py_None, true));
     return PyList_Check(data) || PyTuple_Check(data) ? ops::cast(value, op::default_dtype())
                                                      : value;
   }
@@ -119,7 +120,7 @@ Tensor initial_value(PyObject* args, PyObject* data) {
   if (count == 0) shape.push_back(0);
   Tensor zeros = Tensor::empty(shape, op::default_dtype(), {});
   std::memset(zeros.raw(), 0, zeros.nbytes());
-  return zeros;
+  return on_current_place(zeros);
 }
 
 int init(PyObject* self, PyObject* args, PyObject* options) {
@@ -280,8 +281,7 @@ PyObject* get_place(PyObject* self) {
   static PyObject* cpu = nullptr;
   Place p = impl_of(self)->place;
   if (p.kind == DeviceKind::cpu && cpu) return Py_NewRef(cpu);
-  const char* kinds[] = {"cpu", "null", "gpu"};
-  PyObject* made = check(PyObject_CallFunction(place_factory, "si", kinds[static_cast<int>(p.kind)],
+  PyObject* made = check(PyObject_CallFunction(place_factory, "si", device::kind_name(p.kind),
                                                static_cast<int>(p.index)));
   if (p.kind == DeviceKind::cpu) cpu = Py_NewRef(made);
   return made;

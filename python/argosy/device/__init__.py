@@ -3,7 +3,6 @@
 import functools
 import importlib
 import sys
-import threading
 
 from argosy import _core
 from argosy.device import cuda, xpu  # noqa: F401
@@ -30,21 +29,16 @@ from argosy.device.place import (
     XPUPinnedPlace,
     XPUPlace,
     checked_place,
+    custom_devices,
     has_place,
+    has_streams,
     make_place,
 )
+from argosy.device.place import current as _current
 from argosy.device.place import to_place as _to_place
 
 _core._set_place_factory(make_place)
 
-
-class _Current(threading.local):
-    """The place of each thread, as set_device told the core."""
-
-    place = CPUPlace()
-
-
-_current = _Current()
 
 __all__ = [
     "CPUPlace",
@@ -262,13 +256,13 @@ def is_compiled_with_xpu():
 
 
 def is_compiled_with_custom_device(device_type):
-    """Whether this build has kernels for a plug-in device.
+    """Whether this process has a kind of plug-in device.
 
     Args:
         device_type (str): Its name.
 
     Returns:
-        bool: False.
+        bool: That.
 
     Raises:
         TypeError: The name is no str.
@@ -282,7 +276,7 @@ def is_compiled_with_custom_device(device_type):
             "[is_compiled_with_custom_device] device_type: expected a str, got"
             f" {type(device_type).__name__}. Do this: pass a name such as 'npu'."
         )
-    return False
+    return device_type in custom_devices()
 
 
 def is_compiled_with_cinn():
@@ -315,7 +309,7 @@ def get_all_device_type():
     """Kinds of devices that this build can use.
 
     Returns:
-        list[str]: "cpu", and "gpu" with CUDA kernels.
+        list[str]: "cpu", and "gpu" with CUDA kernels; for others see get_all_custom_device_type.
 
     Example:
         >>> "cpu" in argosy.device.get_all_device_type()
@@ -338,13 +332,29 @@ def get_available_device():
 
 
 def get_all_custom_device_type():
-    """Kinds of plug-in devices: none."""
-    return []
+    """Kinds of plug-in devices that this process has.
+
+    Returns:
+        list[str]: Their names.
+
+    Example:
+        >>> argosy.device.get_all_custom_device_type()
+        []
+    """
+    return list(custom_devices())
 
 
 def get_available_custom_device():
-    """Names of plug-in devices: none."""
-    return []
+    """Names of the plug-in devices that can be used now.
+
+    Returns:
+        list[str]: Such as "streamed:0".
+
+    Example:
+        >>> argosy.device.get_available_custom_device()
+        []
+    """
+    return [f"{name}:{i}" for name, number in custom_devices().items() for i in range(number)]
 
 
 def synchronize(device=None):
@@ -353,11 +363,17 @@ def synchronize(device=None):
     Args:
         device (str | Place | int, optional): Which; default: the current one.
 
+    Raises:
+        ValueError: There is no such device.
+        DeviceError: Work on it failed.
+
     Example:
         >>> argosy.device.synchronize("cpu")
     """
-    if to_place(device).is_gpu_place():
+    place = to_place(device)
+    if place.is_gpu_place() and not has_streams(place):
         cuda.synchronize(device)
+    _core.synchronize_device(checked_place(place, "synchronize"))
 
 
 def memory_allocated(device=None):

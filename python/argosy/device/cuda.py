@@ -1,8 +1,17 @@
-"""Names of CUDA's devices. Counts and figures come from the core, which has no streams and no properties
-of GPUs; what needs a GPU where there is none says so."""
+"""Names of CUDA's devices. Counts and figures come from the core, which has no properties of GPUs; what
+needs a GPU where there is none says so."""
 
 from argosy import _core
 from argosy.device.place import CUDAPlace, checked_place, gpu_count, has_place, to_place
+from argosy.device.streams import (  # noqa: F401
+    Event,
+    NoCudaError,
+    Stream,
+    current_stream,
+    set_stream,
+    stream_guard,
+)
+from argosy.device.streams import no_cuda as _no_cuda
 
 
 def device_count():
@@ -18,8 +27,8 @@ def device_count():
     return gpu_count()
 
 
-class NoCudaError(ValueError, TypeError):
-    """What needs CUDA was asked of a build without it."""
+def _need_cuda(what):
+    raise _no_cuda(what)
 
 
 def _gpu(what, device):
@@ -32,13 +41,6 @@ def _gpu(what, device):
 
 def _figure(what, device, key):
     return _core.memory_stats(_gpu(what, device))[key]
-
-
-def _need_cuda(what):
-    raise NoCudaError(
-        f"[device.cuda.{what}] this build of Argosy has no CUDA support. Do this: build with"
-        " ARGOSY_CUDA=ON, or guard the call with argosy.is_compiled_with_cuda()."
-    )
 
 
 def synchronize(device=None):
@@ -195,135 +197,6 @@ def get_device_capability(device=None):
     _need_cuda("get_device_capability")
 
 
-class Stream:
-    """A queue of work on a GPU. This version has none: making one raises, so the methods are never reached.
-
-    Args:
-        device (int | str | Place, optional): Which GPU.
-        priority (int): 1 before 2.
-        stream_base (optional): A stream that there is already.
-
-    Raises:
-        ValueError: Always.
-
-    Example:
-        >>> argosy.device.cuda.Stream()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
-    """
-
-    def __init__(self, device=None, priority=2, stream_base=None):
-        _need_cuda("Stream")
-
-    def wait_event(self, event):
-        """Lets later work of this queue wait for an event.
-
-        Args:
-            event (Event): It.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Stream.wait_event")
-
-    def wait_stream(self, stream):
-        """Lets later work of this queue wait for what is in another queue.
-
-        Args:
-            stream (Stream): It.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Stream.wait_stream")
-
-    def record_event(self, event=None):
-        """Puts an event into this queue.
-
-        Args:
-            event (Event, optional): It; default: a new one.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Stream.record_event")
-
-    def query(self):
-        """Whether the work of this queue is done.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Stream.query")
-
-    def synchronize(self):
-        """Waits until the work of this queue is done.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Stream.synchronize")
-
-
-class Event:
-    """A mark in a stream. This version has none: making one raises, so the methods are never reached.
-
-    Args:
-        enable_timing (bool): Whether it notes the time.
-        blocking (bool): Whether to sleep while waiting for it.
-        interprocess (bool): Whether other processes may use it.
-
-    Raises:
-        ValueError: Always.
-
-    Example:
-        >>> argosy.device.cuda.Event()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
-    """
-
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False):
-        _need_cuda("Event")
-
-    def record(self, stream=None):
-        """Puts this mark into a stream.
-
-        Args:
-            stream (Stream, optional): It; default: the current one.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Event.record")
-
-    def query(self):
-        """Whether the work before this mark is done.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Event.query")
-
-    def elapsed_time(self, end_event):
-        """Milliseconds between this mark and another.
-
-        Args:
-            end_event (Event): It.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Event.elapsed_time")
-
-    def synchronize(self):
-        """Waits until the work before this mark is done.
-
-        Raises:
-            ValueError: Always: this version does not do it.
-        """
-        _need_cuda("Event.synchronize")
-
-
 def cudart():
     """The module of CUDA's runtime.
 
@@ -353,40 +226,6 @@ def check_error(res):
         argosy.device.cuda.NoCudaError
     """
     _need_cuda("check_error")
-
-
-def current_stream(device=None):
-    """The stream that a GPU's work goes to.
-
-    Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
-
-    Raises:
-        ValueError: Always: this version does not do it.
-
-    Example:
-        >>> argosy.device.cuda.current_stream()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
-    """
-    _need_cuda("current_stream")
-
-
-def set_stream(stream):
-    """Lets work go to another stream.
-
-    Args:
-        stream (Stream): It.
-
-    Raises:
-        ValueError: Always: this version does not do it.
-
-    Example:
-        >>> argosy.device.cuda.set_stream(None)
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
-    """
-    _need_cuda("set_stream")
 
 
 def get_stream_from_external(data_ptr, device=None):
@@ -508,29 +347,6 @@ def ipc_collect():
         argosy.device.cuda.NoCudaError
     """
     _need_cuda("ipc_collect")
-
-
-class stream_guard:
-    """A context in which work goes to another stream.
-
-    Args:
-        stream (Stream, optional): It; None leaves it where it is.
-
-    Example:
-        >>> with argosy.device.stream_guard(None):
-        ...     x = argosy.ones([2])
-    """
-
-    def __init__(self, stream=None):
-        self._stream = stream
-
-    def __enter__(self):
-        if self._stream is not None:
-            _need_cuda("stream_guard")
-        return self
-
-    def __exit__(self, *exc):
-        return False
 
 
 StreamContext = stream = stream_guard

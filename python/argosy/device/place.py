@@ -1,9 +1,12 @@
 """Where a tensor's data lives, and which of these places there are."""
 
 import functools
+import threading
 from itertools import count, takewhile
 
 from argosy import _core
+
+_KINDS = ("cpu", "null", "gpu")  # that every process knows
 
 
 class Place:
@@ -67,16 +70,40 @@ class Place:
         return False
 
     def is_custom_place(self):
-        """Whether this is a plug-in device.
+        """Whether this is a device that was added to the process.
 
         Returns:
-            bool: False.
+            bool: That.
 
         Example:
             >>> argosy.CPUPlace().is_custom_place()
             False
         """
-        return False
+        return self._kind not in _KINDS
+
+    def custom_device_type(self):
+        """The kind of a device that was added to the process.
+
+        Returns:
+            str: Its name; empty for others.
+
+        Example:
+            >>> argosy.CPUPlace().custom_device_type()
+            ''
+        """
+        return self._kind if self.is_custom_place() else ""
+
+    def custom_device_id(self):
+        """The number of an added device among those of its kind.
+
+        Returns:
+            int: From 0 on.
+
+        Example:
+            >>> argosy.CPUPlace().custom_device_id()
+            0
+        """
+        return self._index
 
     def gpu_device_id(self):
         """The number of the CUDA device.
@@ -143,6 +170,22 @@ class NullPlace(Place):
 
     def __init__(self, index=0):
         self._index = int(index)
+
+
+class CustomPlace(Place):
+    """A device that was added to the process (docs/devices.md).
+
+    Args:
+        device_type (str): Its kind.
+        device_id (int): Its number.
+
+    Example:
+        >>> argosy.device.CustomPlace("streamed", 1)
+        Place(streamed:1)
+    """
+
+    def __init__(self, device_type, device_id=0):
+        self._kind, self._index = str(device_type), int(device_id)
 
 
 class XPUPinnedPlace(Place):
@@ -217,7 +260,23 @@ def make_place(kind, index):
     """A Place from the core's kind and index."""
     if kind == "cpu":
         return CPUPlace()
-    return CUDAPlace(index) if kind == "gpu" else NullPlace(index)
+    if kind == "gpu":
+        return CUDAPlace(index)
+    return NullPlace(index) if kind == "null" else CustomPlace(kind, index)
+
+
+class _Current(threading.local):
+    """The place of each thread, as set_device told the core."""
+
+    place = CPUPlace()
+
+
+current = _Current()
+
+
+def custom_devices():
+    """{name: how many} of the devices that were added to the process."""
+    return {name: number for name, number in _core.devices() if name not in _KINDS}
 
 
 def to_place(device):
@@ -229,17 +288,31 @@ def to_place(device):
         return CUDAPlace(device)
     kind, _, index = str(device).partition(":")
     kind = {"cuda": "gpu"}.get(kind, kind)
-    if kind not in ("cpu", "gpu", "null") or (index and not index.isdigit()):
+    known = kind in _KINDS or kind in custom_devices()
+    if not known or (index and not index.isdigit()):
+        added = "".join(f", '{name}:N'" for name in custom_devices())
         raise ValueError(
-            f"[set_device] unknown device {device!r}: expected 'cpu', 'gpu', 'gpu:N' or 'null'."
+            f"[set_device] unknown device {device!r}: expected 'cpu', 'gpu', 'gpu:N' or 'null'{added}."
             " Do this: correct the name."
         )
     return make_place(kind, int(index or 0))
 
 
-@functools.lru_cache(maxsize=None)
 def has_place(place):
-    """Whether the core has a place: it refuses figures of one that it was built without."""
+    """Whether the core has a place."""
+    if place.is_custom_place():  # one may be added at any time
+        return place._index in range(custom_devices().get(place._kind, 0))
+    return _has_built_in(place)
+
+
+def has_streams(place):
+    """Whether work on a place runs beside the host."""
+    return any(place._kind == name for name, _ in _core.devices())
+
+
+@functools.lru_cache(maxsize=None)
+def _has_built_in(place):
+    """The core refuses figures of a place that it was built without."""
     try:
         _core.memory_stats(place)
     except _core.DeviceError:

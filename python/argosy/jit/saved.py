@@ -327,6 +327,7 @@ class TranslatedLayer(Layer):
         if known is not None:
             return known
         attribute = key.replace(".", "_")
+        value = _core.to_tensor(value, None, False)  # on the current device
         if state["trainable"]:
             tensor = Parameter.from_tensor(value, name=key)
             self.add_parameter(attribute, tensor)

@@ -311,6 +311,7 @@ class _Report:
 
     def copies(self):
         events = [e for e in self.by_kind.get("op", []) if e.name in _COPIES]
+        events += self.by_kind.get("copy", []) + self.by_kind.get("wait", [])
         if not events:
             return ""
         rows = _sorted(

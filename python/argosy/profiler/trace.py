@@ -25,6 +25,8 @@ CATEGORIES = {
     "memory": "Memory",
     "communication": "Communication",
     "data": "Dataloader",
+    "copy": "Memcpy",
+    "wait": "HostWait",
     "python": "PythonOp",
     "user": "PythonUserDefined",
     "forward": "Forward",

@@ -35,6 +35,7 @@ class TracerEventType(enum.IntEnum):
 _KINDS = {
     TracerEventType.Operator: "op",
     TracerEventType.Dataloader: "data",
+    TracerEventType.Memcpy: "copy",
     TracerEventType.ProfileStep: "step",
     TracerEventType.Kernel: "kernel",
     TracerEventType.OperatorInner: "kernel",

@@ -8,7 +8,8 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_by_id
 from argosy._support import dtype_name, is_symbolic, no_effect
-from argosy.device.place import Place, checked_place
+from argosy.device import device_guard
+from argosy.device.place import Place, checked_place, current
 
 from . import mode
 from .program import Program
@@ -56,7 +57,8 @@ class Executor:
     """Runs Programs on one device.
 
     Args:
-        place (Place | str, optional): The device; the current one if None.
+        place (Place | str, optional): The device; the current one if None. Arrays that are fed go there;
+            Tensors keep their place, and the run is where the first of them is.
 
     Raises:
         ValueError: place is of another kind, or there is no such device.
@@ -130,6 +132,13 @@ class Executor:
                 use_program_cache=(use_program_cache, False), feed_var_name=(feed_var_name, "feed"),
                 fetch_var_name=(fetch_var_name, "fetch"),
             )  # fmt: skip
+        place, here = self.place, current.place
+        if place is not None and (place._kind != here._kind or place._index != here._index):
+            with device_guard(place):
+                return self.run(
+                    program, feed, fetch_list, feed_var_name, fetch_var_name, scope, return_numpy,
+                    use_program_cache, use_prune,
+                )  # fmt: skip
         program, scope = self._checked("run", program, scope)
         feed = _one_dict(feed)
         for loader in program._loaders:

@@ -6,7 +6,7 @@ from argosy._dtypes import CONVERTIBLE, SECOND_NAMES
 from argosy._framework import in_static_mode
 from argosy._support import dtype_name
 from argosy.device import device_guard as _device_guard
-from argosy.device.place import CUDAPlace, Place, checked_place
+from argosy.device.place import CUDAPlace, Place, checked_place, custom_devices
 from argosy.tensor.registry import method
 
 
@@ -57,8 +57,8 @@ def _recorded(data):
 
 
 def _on(tensor, place, what="to"):
-    """The tensor on a place that the core has. Of the null device, whose tensors have no elements, only
-    the form can be taken."""
+    """The tensor on a place that the core has: a leaf, to which no gradient flows from there [= Paddle].
+    Of the null device, whose tensors have no elements, only the form can be taken."""
     target = checked_place(place, what)
     if target == tensor.place:
         return tensor
@@ -67,20 +67,25 @@ def _on(tensor, place, what="to"):
             f"[{what}] a tensor of the null device has no elements to put on {target!r}. Do this: compute"
             " it again after device.set_device('cpu')."
         )
-    if tensor._symbolic or not (tensor.is_leaf or tensor.stop_gradient):
+    null = target._kind == "null"
+    if tensor._symbolic or (null and not (tensor.is_leaf or tensor.stop_gradient)):
         raise ValueError(
             f"[{what}] a value with a history, or of a Program, cannot move to {target!r}. Do this: call"
             f" device.set_device({target._kind!r}) before its inputs are made."
         )
-    with _device_guard(target):
-        moved = _core.ops.empty(list(tensor.shape), tensor.dtype)
+    if null:
+        with _device_guard(target):
+            moved = _core.ops.empty(list(tensor.shape), tensor.dtype)
+    else:
+        moved = _core.copy_to(tensor, target)
     moved.stop_gradient = tensor.stop_gradient
     return moved
 
 
 def _device_of(value):
     return isinstance(value, Place) or (
-        isinstance(value, str) and value.split(":")[0] in ("cpu", "gpu", "cuda", "xpu", "null")
+        isinstance(value, str)
+        and value.split(":")[0] in ("cpu", "gpu", "cuda", "xpu", "null", *custom_devices())
     )
 
 
@@ -193,6 +198,23 @@ def pin_memory(self, blocking=True, *, device_id=None):
     return self
 
 
+def record_stream(self, stream):
+    """Says that work of another stream uses this tensor's memory: where the tensor is freed, the memory is
+    used again only when that stream has done what is in it by then.
+
+    Args:
+        stream (Stream): It; of the tensor's device.
+
+    Raises:
+        ValueError: The stream belongs to another device, or the tensor has no memory.
+
+    Example:
+        >>> for stream in argosy.device.get_available_custom_device():
+        ...     argosy.ones([2]).to(stream).record_stream(argosy.device.Stream(stream))
+    """
+    _core.record_stream(self, stream.device, stream._number)
+
+
 def contiguous(self):
     """This tensor with its elements in C order without gaps.
 
@@ -283,7 +305,7 @@ def is_selected_rows(self):
 
 
 for _function in (
-    to, cpu, cuda, pin_memory, contiguous, value, get_tensor, is_sparse, is_dense, is_selected_rows,
+    to, cpu, cuda, pin_memory, record_stream, contiguous, value, get_tensor, is_sparse, is_dense, is_selected_rows,
 ):  # fmt: skip
     method(_function)
 method(property(type), "type")

@@ -39,9 +39,8 @@ bool Heap::over_limit(size_t bytes) const {
 }
 
 void Heap::fail(size_t bytes) const {
-  static constexpr const char* kNames[] = {"cpu", "null", "gpu"};
   Message m;
-  m << "[memory] out of memory on " << kNames[static_cast<int>(place_.kind)] << ':'
+  m << "[memory] out of memory on " << device::kind_name(place_.kind) << ':'
     << static_cast<int>(place_.index) << ": " << bytes_text(bytes) << " requested, "
     << bytes_text(allocated.value()) << " in use, " << bytes_text(reserved.value())
     << " reserved, ";
@@ -327,6 +326,29 @@ void NullHeap::deallocate(void*, size_t bytes) noexcept {
 
 size_t NullHeap::block_size(size_t bytes) const {
   return aligned(bytes);
+}
+
+// ---- DeviceHeap ----
+
+void* DeviceHeap::allocate(size_t bytes) {
+  const size_t size = block_size(bytes);
+  if (size < bytes || over_limit(size)) fail(bytes);
+  void* block = device_.allocate(device::current(place_), size);
+  if (!block) fail(bytes);
+  allocated.add(static_cast<int64_t>(size));
+  reserved.add(static_cast<int64_t>(size));
+  return block;
+}
+
+void DeviceHeap::deallocate(void* block, size_t bytes) noexcept {
+  const size_t size = block_size(bytes);
+  device_.release(place_, block, size);
+  allocated.subtract(static_cast<int64_t>(size));
+  reserved.subtract(static_cast<int64_t>(size));
+}
+
+size_t DeviceHeap::block_size(size_t bytes) const {
+  return device_.block_size(bytes);
 }
 
 }  // namespace argosy::memory

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "argosy/base/chunk_pool.h"
+#include "argosy/base/device.h"
 #include "argosy/base/memory.h"
 
 // Inside of memory.cc: what the memory of one place is made of.
@@ -263,6 +264,18 @@ class NullHeap : public Heap {
 
  private:
   std::atomic<uintptr_t> next_{uintptr_t{1} << 63};
+};
+
+// Memory of a registered device.
+class DeviceHeap : public Heap {
+ public:
+  DeviceHeap(Place place, Device& device) : Heap(place), device_(device) {}
+  void* allocate(size_t bytes) override;
+  void deallocate(void* block, size_t bytes) noexcept override;
+  size_t block_size(size_t bytes) const override;
+
+ private:
+  Device& device_;
 };
 
 }  // namespace argosy::memory

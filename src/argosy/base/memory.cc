@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "argosy/base/device.h"
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
 #include "argosy/base/heap.h"
@@ -58,6 +59,7 @@ bool use_system() {
 std::unique_ptr<Heap> make_heap(Place place) {
   const Backend* backend = &backends[static_cast<int>(place.kind)];
   if (place.kind == DeviceKind::null) return std::make_unique<NullHeap>(place);
+  if (device::find(place.kind)) return std::make_unique<DeviceHeap>(place, device::of(place));
   ARGOSY_CHECK(backend->allocate, device)
       << "[memory] this build of Argosy has no CUDA, so there is no place gpu:"
       << static_cast<int>(place.index)

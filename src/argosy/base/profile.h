@@ -21,6 +21,8 @@ enum class Kind : uint8_t {
   memory,    // not a range: `amount` bytes were in use at `begin`
   communication,
   data,  // waiting for the next batch
+  copy,  // between places
+  wait,  // of the host for a device
   python,
   user,
   // Phases of training; they enclose the others.

@@ -19,6 +19,9 @@ void check_tensor(Kind kind, const Tensor& t, DType dtype) {
       << '[' << name_of(kind)
       << "] expected dense tensors that hold values, got another one. Do this:"
       << " pass values of eager calls, to_dense() of sparse ones.";
+  ARGOSY_CHECK(t.place().kind == DeviceKind::cpu, not_implemented)
+      << '[' << name_of(kind) << "] exchanges tensors of the CPU: got " << t << " on " << t.place()
+      << ". Do this: exchange t.cpu(), and copy the result back.";
   ARGOSY_CHECK(t.dtype() == dtype, type)
       << '[' << name_of(kind) << "] tensors of one call have one dtype: expected " << dtype
       << ", got " << t << ". Do this: cast them before.";

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "argosy/kernels/cpu/copy.h"
-#include "argosy/kernels/cpu/elementwise.h"
-#include "argosy/kernels/cpu/loops.h"
 #include "argosy/op/autocast.h"
+#include "argosy/op/launch.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::op {
@@ -96,7 +94,8 @@ void check_one(const OpDef& op, const InputDef& def, const Tensor& t, const Tens
   }
   if (!def.dtypes.has(t.dtype())) fail_dtype(op, def, t);
   if (!def.layouts.has(t.layout())) fail_layout(op, def, t);
-  ARGOSY_CHECK(t.place() == first->place, invalid_argument)
+  // A value of a Program is wherever that runs.
+  ARGOSY_CHECK(t.place() == first->place || t.symbolic() || first->symbol, invalid_argument)
       << '[' << op.name << "] inputs are on different devices: " << def.name << " on " << t.place()
       << ", others on " << first->place << ". Do this: move one of them with .to(..).";
 }
@@ -196,8 +195,27 @@ const KernelDef* choose(const OpDef& op, const Inputs& in, const void* attrs, De
   throw Error(ErrorKind::not_implemented, m.str());
 }
 
-void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& out, Place place) {
+InlineVector<Tensor, 4> dense_inputs(const Inputs& in) {
+  InlineVector<Tensor, 4> dense;
+  for (const Tensor& t : in.flat())
+    dense.push_back(t.defined() && t.has_data() ? contiguous(t) : t);
+  return dense;
+}
+
+[[gnu::noinline]] void run_on_device(const OpDef& op, const Inputs& in, const void* attrs,
+                                     Tensors& out, Place place) {
   if (place.kind == DeviceKind::null) return;  // infers and counts bytes, computes nothing
+  Launcher& device = launcher(place.kind);
+  const KernelDef* k = choose(op, in, attrs, device.kernels());
+  if (!k) fail_no_kernel(op, in, place);
+  InlineVector<Tensor, 4> dense;
+  if (!k->strided) dense = dense_inputs(in);
+  KernelFrame frame{op, k->strided ? in : Inputs(dense, in.ends()), out};
+  device.launch(*k, frame, attrs, place);
+}
+
+void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& out, Place place) {
+  if (place.kind != DeviceKind::cpu) return run_on_device(op, in, attrs, out, place);
   const KernelDef* k = choose(op, in, attrs, place.kind);
   if (!k) fail_no_kernel(op, in, place);
   bool copies = false;
@@ -208,9 +226,7 @@ void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& o
     k->run(frame, attrs);
     return;
   }
-  InlineVector<Tensor, 4> dense;
-  for (const Tensor& t : in.flat())
-    dense.push_back(t.defined() && t.has_data() ? contiguous(t) : t);
+  InlineVector<Tensor, 4> dense = dense_inputs(in);
   KernelFrame frame{op, Inputs(dense, in.ends()), out};
   k->run(frame, attrs);
 }
@@ -285,7 +301,7 @@ bool writes_directly(const OpDef& op, const Inputs& in) {
 
 const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attrs,
                              DeviceKind device) {
-  if (device == DeviceKind::null) device = DeviceKind::cpu;
+  if (device != DeviceKind::cpu) device = launcher(device).kernels();
   return first_kernel(op, in, attrs, device, [](const KernelDef&, const char*) {});
 }
 
@@ -502,46 +518,6 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
 
 Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   return watch::any() ? run_inplace_seen(op, in, attrs) : run_inplace(op, in, attrs);
-}
-
-// Whoever reads elements comes through here or through copy_into, so a value that a Program does
-// not have yet is an error, not a read of no memory.
-static void need_elements(const Tensor& t) {
-  ARGOSY_CHECK(!t.symbolic() && (t.has_data() || t.numel() == 0), type)
-      << "The elements of " << t << " are asked for, but it is "
-      << (t.symbolic() ? "a value of a Program being built" : "a description without data")
-      << ". Do this: use ops that can be recorded, or compute it eagerly.";
-}
-
-Tensor contiguous(const Tensor& t) {
-  need_elements(t);
-  if (t.is_contiguous() || !t.has_data()) return t;
-  Tensor out = Tensor::empty(t.shape(), t.dtype(), t.place());
-  copy_into(out, t);
-  return out;
-}
-
-void copy_into(const Tensor& dst, const Tensor& src) {
-  if (dst.place().kind == DeviceKind::null) return;
-  need_elements(src);
-  need_elements(dst);
-  bool fits = true;
-  const int skip = dst.rank() - src.rank();  // below 0: src's first sizes must be 1
-  for (int i = 0; i < src.rank(); ++i)
-    fits &= src.dim(i) == 1 || (i + skip >= 0 && src.dim(i) == dst.dim(i + skip));
-  ARGOSY_CHECK(fits, invalid_argument)
-      << "[assign] a value of shape " << src.shape() << " does not broadcast to shape "
-      << dst.shape() << ". Do this: give a value of that shape.";
-  if (dst.numel() == 0) return;
-  Shape from = broadcast_strides(src, dst.shape());
-  if (src.dtype() == dst.dtype()) {
-    cpu::copy_strided(dst.raw(), dst.strides().data(), src.raw(), from.data(), dst.shape(),
-                      item_size(dst.dtype()));
-    return;
-  }
-  const cpu::Operand operands[] = {{src.raw(), from.data(), item_size(src.dtype())},
-                                   {dst.raw(), dst.strides().data(), item_size(dst.dtype())}};
-  cpu::run_loop(cpu::cast_loop(src.dtype(), dst.dtype()), dst.shape(), operands);
 }
 
 }  // namespace argosy::op

@@ -11,6 +11,7 @@
 #include "argosy/base/flags.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/watch.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 
 namespace argosy::op {
@@ -113,8 +114,8 @@ Numbers numbers_of(const T* x, int64_t n) {
 template <class F>
 bool with_reals(const Tensor& t, F&& f) {
   if (!is_floating(t.dtype()) && !is_complex(t.dtype())) return false;
-  if (!t.has_data() || t.place().kind != DeviceKind::cpu) return false;
-  Tensor dense = contiguous(t);
+  if (!t.has_data() || t.place().kind == DeviceKind::null) return false;
+  Tensor dense = to_host(t);
   int64_t n = dense.numel() * (is_complex(t.dtype()) ? 2 : 1);
   return dispatch_types<float, double, float16, bfloat16, float8_e4m3, float8_e5m2>(
       real_of(t.dtype()), [&]<class T>(T) { f(reinterpret_cast<const T*>(dense.raw()), n); });

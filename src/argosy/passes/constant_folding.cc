@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/names.h"
 #include "argosy/passes/rewrite.h"
@@ -20,7 +21,7 @@ class Folder {
         created_limit_(static_cast<size_t>(c.number("constant_folding.created", 4096))),
         folded_limit_(static_cast<size_t>(c.number("constant_folding.limit", 65536))) {
     for (const Constant& k : p.constants)
-      if (k.fixed && k.value->layout == Layout::strided) know(k.value, k.tensor);
+      if (k.fixed && k.value->layout == Layout::strided) know(k.value, readable(k.tensor));
   }
 
   bool run() {
@@ -29,6 +30,11 @@ class Folder {
   }
 
  private:
+  // Reading from a device takes a copy; undefined where that is too large.
+  Tensor readable(const Tensor& t) const {
+    if (t.place().kind == DeviceKind::cpu || t.place().kind == DeviceKind::null) return t;
+    return t.nbytes() <= folded_limit_ ? op::to_host(t) : Tensor();
+  }
   void know(const Ref<Value>& v, const Tensor& t) {
     if (known_.size() <= v->id) known_.resize(v->id + 1);
     known_[v->id] = t;

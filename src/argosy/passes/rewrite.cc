@@ -1,4 +1,6 @@
 #include "argosy/passes/rewrite.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/dispatch.h"
 #include "argosy/op/names.h"
 
 #include <algorithm>
@@ -254,7 +256,7 @@ std::optional<op::Scalar> Rewriter::uniform(const Ref<Value>& v) const {
     }
     Tensor t = constant_of(now);
     if (!t.defined()) continue;
-    if (is_complex(t.dtype()) || t.numel() > 4096 || !is_uniform(t)) return {};
+    if (is_complex(t.dtype()) || t.numel() > 4096 || !is_uniform(op::to_host(t))) return {};
     return program::number_in(t.view({}, {}));
   }
   return {};

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/names.h"
 #include "argosy/program/fields.h"
@@ -202,11 +203,10 @@ class Writer {
       return file::CreateArray(b_, dtype(t.dtype()), layout(t.layout()), sizes(t.shape()), 0, 0,
                                b_.CreateVector(parts));
     }
-    ARGOSY_CHECK(t.has_data() && t.place().kind == DeviceKind::cpu, runtime)
+    ARGOSY_CHECK(t.has_data() && t.place().kind != DeviceKind::null, runtime)
         << "Constant %" << v.id << " of the Program, " << t << " on " << t.place()
-        << ", cannot be saved: it has no data in main memory. Do this: move it with .cpu() before "
-           "it is used.";
-    const Tensor dense = op::contiguous(t);
+        << ", cannot be saved: it has no values. Do this: make it on another device.";
+    const Tensor dense = op::to_host(t);
     if (outside_ && t.nbytes() > kInlineBytes) {
       std::string name("argosy.constant.");
       name += std::to_string(v.id);

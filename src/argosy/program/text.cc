@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 
 namespace argosy::program {
@@ -73,8 +74,9 @@ struct Digest {
     mix(static_cast<uint64_t>(t.dtype()) << 8 | static_cast<uint64_t>(t.layout()));
     for (int64_t size : t.shape()) mix(static_cast<uint64_t>(size));
     for (const Tensor& part : t.parts()) tensor(part);
-    if (t.layout() != Layout::strided || !t.has_data() || t.place().kind != DeviceKind::cpu) return;
-    const Tensor dense = op::contiguous(t);
+    if (t.layout() != Layout::strided || !t.has_data() || t.place().kind == DeviceKind::null)
+      return;
+    const Tensor dense = op::to_host(t);
     bytes(dense.raw(), dense.nbytes());
   }
 };
@@ -121,12 +123,12 @@ bool flows(const Operation& owner, size_t argument, const Value& v) {
 }
 
 bool is_printed(const Tensor& t) {
-  return t.layout() == Layout::strided && t.has_data() && t.place().kind == DeviceKind::cpu &&
+  return t.layout() == Layout::strided && t.has_data() && t.place().kind != DeviceKind::null &&
          t.numel() <= kPrintedElements;
 }
 
 void print_elements(Message& m, const Tensor& t) {
-  const Tensor dense = op::contiguous(t);
+  const Tensor dense = op::to_host(t);
   m << '[';
   dispatch_types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t,
                  float8_e4m3, float8_e5m2, float16, bfloat16, float, double, complex64, complex128>(

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "argosy/base/file.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 
 static_assert(std::endian::native == std::endian::little, "files hold what memory holds");
@@ -150,11 +151,12 @@ void save_weights(const std::string& path, std::span<const NamedTensors::value_t
     check_text(name, "a name");
     ARGOSY_CHECK(t.defined() && !t.symbolic(), type)
         << "[save_weights] '" << name << "' has no value.";
-    ARGOSY_CHECK(t.layout() == Layout::strided && t.place().kind == DeviceKind::cpu && t.has_data(),
-                 invalid_argument)
+    ARGOSY_CHECK(
+        t.layout() == Layout::strided && t.place().kind != DeviceKind::null && t.has_data(),
+        invalid_argument)
         << "[save_weights] '" << name << "', " << t << " on " << t.place()
-        << ", is not a dense tensor in main memory. Do this: call .to_dense() or .cpu() first.";
-    parts.push_back({&name, op::contiguous(t)});
+        << ", is not a dense tensor with values. Do this: call .to_dense() first.";
+    parts.push_back({&name, op::to_host(t)});
     if (t.dtype() == DType::complex128) complex128.push_back(name);
   }
   // Widest elements first: then each is aligned for who maps the file into memory.

@@ -2,7 +2,9 @@
 
 #include "argosy/base/memory.h"
 #include "argosy/kernels/cpu/scratch.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/launch.h"
 #include "argosy/op/started.h"
 #include "argosy/op/watched.h"
 #include "argosy/passes/rewrite.h"
@@ -25,6 +27,21 @@ Tensor clone(const Tensor& t) {
 
 bool dense(const Tensor& t) {
   return t.layout() == Layout::strided && t.has_data();
+}
+
+// Of a condition; waits for a device.
+bool is_true(const Tensor& t) {
+  if (t.place().kind == DeviceKind::cpu) return *t.data<bool>();
+  return *op::to_host(t).data<bool>();
+}
+
+// Memory of one place is no operand of kernels of another. Null tensors have none.
+void check_place(const char* what, const Tensor& t, Place place) {
+  if (t.place() == place || t.place().kind == DeviceKind::null || place.kind == DeviceKind::null)
+    return;
+  ARGOSY_THROW(invalid_argument) << "[Executor.run] " << what << ' ' << t << " is on " << t.place()
+                                 << ", but this run is on " << place
+                                 << ". Do this: move it with .to(..), or feed from its place.";
 }
 
 }  // namespace
@@ -112,6 +129,7 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
   take_arena();
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feeds[i] == kNone) continue;
+    if (feeds[i].place() != plan.place) check_place("feed", feeds[i], plan.place);
     TensorImpl& to = *slots[plan.feeds[i]].impl();
     const Tensor t = dense(feeds[i]) ? op::contiguous(feeds[i]) : feeds[i];
     bool written = false;
@@ -129,7 +147,10 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
     if (t.dtype() != slot.dtype || t.layout() != slot.layout ||
         (slot.known && t.shape() != slot.shape))
       return false;
-    if (!states_[i].is(t)) states_[i] = t;
+    if (!states_[i].is(t)) {
+      check_place("state", t, plan.place);
+      states_[i] = t;
+    }
     if (s.last != kNone && !s.writes_back && dense(t)) t.prepare_write();
     if (to.storage == t.impl()->storage && to.offset == t.impl()->offset && t.is_contiguous() &&
         slot.known)
@@ -298,6 +319,13 @@ void Frame::run_dispatch(FrameStep& s) {
   }
 }
 
+void Frame::call_kernel(FrameStep& s, op::KernelFrame& frame) {
+  if (plan.place.kind == DeviceKind::cpu)
+    s.run(frame, s.attrs);
+  else
+    op::launcher(plan.place.kind).launch(*s.plan->kernel, frame, s.attrs, plan.place);
+}
+
 void Frame::run_special(FrameStep& s) {
   const Step& p = *s.plan;
   for (uint32_t slot : p.allocates) allocate(slot);
@@ -308,10 +336,10 @@ void Frame::run_special(FrameStep& s) {
       op::KernelFrame frame{*s.op, s.in, s.out};
       if (watch::watched()) [[unlikely]] {
         op::WatchedCall call(*s.op, s.in, s.attrs);
-        s.run(frame, s.attrs);
+        call_kernel(s, frame);
         call.done(s.out);
       } else {
-        s.run(frame, s.attrs);
+        call_kernel(s, frame);
       }
       break;
     }
@@ -434,7 +462,7 @@ void Frame::set_argument(uint32_t slot, uint32_t from, bool own) {
 void Frame::run_branch(FrameStep& s) {
   const Step& p = *s.plan;
   const Tensor& pred = slots[p.in[0]];
-  const BlockPlan& block = plan.blocks[p.blocks[*pred.data<bool>() ? 0 : 1]];
+  const BlockPlan& block = plan.blocks[p.blocks[is_true(pred) ? 0 : 1]];
   for (size_t i = 0; i < block.arguments.size(); ++i)
     set_argument(block.arguments[i], p.in[i + 1], false);
   run_block(block);
@@ -507,7 +535,7 @@ void Frame::run_loop(FrameStep& s) {
   const Tensor& more = slots[cond.yields[0]];
   for (;;) {
     run_block(cond);
-    if (!*more.data<bool>()) break;
+    if (!is_true(more)) break;
     run_block(body);
     advance(body);
   }

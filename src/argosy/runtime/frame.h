@@ -54,6 +54,7 @@ class Frame {
   void run_step(FrameStep& s);
   void run_guarded(FrameStep& s);  // errors tell the step
   void run_special(FrameStep& s);
+  void call_kernel(FrameStep& s, op::KernelFrame& frame);
   void run_dispatch(FrameStep& s);
   void run_branch(FrameStep& s);
   void run_loop(FrameStep& s);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "argosy/base/memory.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/passes/pass.h"
 #include "argosy/passes/rewrite.h"
@@ -41,6 +42,12 @@ Tensor null_view(const Tensor& t) {
   const Place null{DeviceKind::null, 0};
   void* nothing = reinterpret_cast<void*>(uintptr_t{1} << 40);
   return Tensor::wrap(nothing, t.shape(), t.strides(), t.dtype(), null, nullptr, [](void*) {});
+}
+
+// A constant as a run on `place` reads it. Null runs read nothing.
+Tensor bound(const Tensor& t, Place place) {
+  const Tensor dense = op::contiguous(t);
+  return place.kind == DeviceKind::null ? dense : op::to_place(dense, place);
 }
 
 }  // namespace
@@ -552,7 +559,7 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
   for (uint32_t i = plan.begin; i < plan.end; ++i) {
     Step& s = plan_.steps[i];
     s.plain = s.kind == Step::Kind::kernel && s.kernel && s.copies.empty() && s.allocates.empty() &&
-              s.frees.empty();
+              s.frees.empty() && plan_.place.kind == DeviceKind::cpu;
     size_t bytes = 0;
     for (uint32_t slot : s.out)
       if (slot != kNone) bytes += plan_.slots[slot].nbytes;
@@ -572,7 +579,10 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
 void Planner::place_within(uint32_t index) {
   BlockState& state = block_states_[index];
   BlockPlan& block = plan_.blocks[index];
-  Schedule schedule(plan_, block, request_.parallel);
+  // A device runs beside the host anyway, and threads of the pool have other streams than the
+  // caller.
+  const bool on_cpu = plan_.place.kind == DeviceKind::cpu;
+  Schedule schedule(plan_, block, on_cpu ? request_.parallel : Parallel::off);
   for (const auto& [at, nested] : state.nested) {
     place_within(nested);
     state.buffers[at].first.bytes = aligned(block_states_[nested].placement.bytes);
@@ -671,7 +681,7 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   for (const Ref<Value>& v : p_.main.arguments) plan_.feeds.push_back(outside(v));
   for (const program::Constant& c : p_.constants)
     if (uint32_t slot = outside(c.value); slot != kNone)
-      plan_.constants.emplace_back(slot, op::contiguous(c.tensor));
+      plan_.constants.emplace_back(slot, bound(c.tensor, plan_.place));
   for (const StateUse& s : p_.states) {
     StatePlan state{s.state, outside(s.initial), kNone, false};
     if (state.initial != kNone) group_of(*s.initial).state = &s;
@@ -740,40 +750,6 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
   plan->report_.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return plan;
-}
-
-std::string Plan::print() const {
-  static const char* const kinds[] = {"kernel", "view", "dispatch", "if", "while"};
-  static const char* const places[] = {"arena", "fresh", "bound", "view"};
-  Message m;
-  auto slot = [&](uint32_t i) {
-    if (i == kNone) {
-      m << " -";
-      return;
-    }
-    const MemorySlot& s = slots[i];
-    m << ' ' << places[static_cast<int>(s.kind)] << i << ':' << s.dtype << s.shape;
-    if (s.kind == MemorySlot::Kind::arena) m << '@' << s.offset;
-  };
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    m << "block " << b << '\n';
-    for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
-      const Step& s = steps[i];
-      m << "  " << i << ' ' << kinds[static_cast<int>(s.kind)] << ' ' << s.operation->op->name
-        << ':';
-      for (uint32_t k : s.in) slot(k);
-      m << " ->";
-      for (uint32_t k : s.out) slot(k);
-      for (const Copy& c : s.copies) {
-        m << " copy";
-        slot(c.from);
-        slot(c.to);
-      }
-      for (uint32_t k : s.frees) m << " free " << k;
-      m << '\n';
-    }
-  }
-  return m.str();
 }
 
 std::unique_ptr<Frame> Plan::take_frame() const {

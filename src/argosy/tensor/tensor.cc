@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "argosy/base/device.h"
 #include "argosy/kernels/cpu/copy.h"
+#include "argosy/tensor/device_copy.h"
 
 namespace argosy {
 namespace {
@@ -20,6 +22,7 @@ bool strides_contiguous(const Shape& shape, const Shape& strides) {
 }  // namespace
 
 void (*release_python_object)(void* object) = nullptr;
+void (*copy_on_device)(const Tensor& dst, const Tensor& src) = nullptr;
 
 void TensorImpl::take_content(const TensorImpl& from) {
   storage = from.storage;
@@ -96,7 +99,7 @@ Tensor Tensor::view(const Shape& shape, const Shape& strides, int64_t offset) co
 }
 
 void Tensor::separate() const {
-  if (!impl_->storage || place().kind != DeviceKind::cpu) return;
+  if (!impl_->storage || place().kind == DeviceKind::null) return;
   int64_t begin = 0, end = numel() ? 1 : 0;  // in elements from the first one
   for (int i = 0; numel() && i < rank(); ++i) {
     const int64_t last = (dim(i) - 1) * strides()[i];
@@ -122,7 +125,9 @@ void Tensor::own_elements() const {
 
 void Tensor::copy_elements() const {
   Tensor own = empty(shape(), dtype(), place());
-  if (place().kind == DeviceKind::cpu && numel())
+  if (place().kind != DeviceKind::cpu)
+    copy_on_device(own, *this);
+  else if (numel())
     cpu::copy_strided(own.raw(), own.strides().data(), raw(), strides().data(), shape(),
                       item_size(dtype()));
   Ref<Storage>& storage = impl_->storage;
@@ -154,15 +159,8 @@ Message& operator<<(Message& m, const Tensor& t) {
 }
 
 Message& operator<<(Message& m, Place p) {
-  switch (p.kind) {
-    case DeviceKind::cpu:
-      return m << "cpu";
-    case DeviceKind::null:
-      return m << "null:" << static_cast<int>(p.index);
-    case DeviceKind::cuda:
-      return m << "gpu:" << static_cast<int>(p.index);
-  }
-  return m;
+  m << device::kind_name(p.kind);
+  return p.kind == DeviceKind::cpu ? m : m << ':' << static_cast<int>(p.index);
 }
 
 bool reshape_strides(const Tensor& t, const Shape& shape, Shape* strides) {

@@ -5,6 +5,7 @@
 
 #include "argosy/base/file.h"
 #include "argosy/infer/onnx/narrow.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "onnx.pb.h"
 
@@ -267,7 +268,7 @@ Tensor TensorReader::read(const file::SparseTensor& s) const {
 }
 
 void write_tensor(const Tensor& t, const std::string& name, file::Tensor* out) {
-  const Tensor dense = op::contiguous(t);
+  const Tensor dense = op::to_host(t);
   out->set_name(name);
   out->set_data_type(element_of_dtype(t.dtype()));
   for (int64_t d : t.shape()) out->add_dims(d);

@@ -254,7 +254,10 @@ Tensor ones_like(const Tensor& x) {
 }
 Tensor constant(const Scalar& value, DType dtype, Place place) {
   Tensor t = Tensor::empty({}, dtype, place);
-  if (place.kind == DeviceKind::cpu) fill(t, value);
+  if (place.kind == DeviceKind::cpu)
+    fill(t, value);
+  else
+    op::copy_into(t, constant(value, dtype));
   return t;
 }
 

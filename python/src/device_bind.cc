@@ -1,0 +1,178 @@
+#include "argosy/base/device.h"
+
+#include "argosy/op/copy.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/streamed/device.h"
+#include "functions.h"
+#include "python.h"
+
+// Functions of argosy._core over devices: copies, streams (a place and a number) and events
+// (capsules).
+namespace argosy::python {
+namespace {
+
+constexpr const char* kEvent = "argosy.device_event";
+
+Stream to_stream(PyObject* place, PyObject* number) {
+  return {to_place(place), static_cast<uint32_t>(to_int(number))};
+}
+
+DeviceEvent& to_event(PyObject* o) {
+  void* p = PyCapsule_GetPointer(o, kEvent);
+  if (!p) throw PythonError{};
+  return *static_cast<DeviceEvent*>(p);
+}
+
+template <class F>
+auto without_gil(F f) {
+  WithoutGil no_gil;
+  return f();
+}
+
+// devices() -> [(name, count)] of those that were added
+PyObject* f_devices(Args) {
+  Py list(check(PyList_New(0)));
+  for (int kind = 0; kind < kDeviceKinds; ++kind) {
+    Device* device = device::find(static_cast<DeviceKind>(kind));
+    if (!device) continue;
+    Py item(check(Py_BuildValue("(si)", device->name(), device->count())));
+    if (PyList_Append(list.get(), item.get())) throw PythonError{};
+  }
+  return list.release();
+}
+
+// copy_to(tensor, place) -> tensor without history
+PyObject* f_copy_to(Args args) {
+  const Tensor t = checked_tensor("to", args[0]);
+  const Place place = to_place(args[1]);
+  const Tensor there = without_gil([&] { return op::to_place(t, place); });
+  return wrap(there.is(t) ? t.detach() : there);
+}
+
+PyObject* f_current_stream(Args args) {
+  return PyLong_FromUnsignedLong(device::current(to_place(args[0])).id);
+}
+
+PyObject* f_set_current_stream(Args args) {
+  device::set_current(to_stream(args[0], args[1]));
+  Py_RETURN_NONE;
+}
+
+PyObject* f_make_stream(Args args) {
+  const Place place = to_place(args[0]);
+  return PyLong_FromUnsignedLong(device::of(place).make_stream(place).id);
+}
+
+PyObject* f_drop_stream(Args args) {
+  const Stream stream = to_stream(args[0], args[1]);
+  device::of(stream.place).drop_stream(stream);
+  Py_RETURN_NONE;
+}
+
+PyObject* f_stream_done(Args args) {
+  const Stream stream = to_stream(args[0], args[1]);
+  return PyBool_FromLong(device::of(stream.place).done(stream));
+}
+
+PyObject* f_synchronize_stream(Args args) {
+  const Stream stream = to_stream(args[0], args[1]);
+  without_gil([&] { device::synchronize(stream); });
+  Py_RETURN_NONE;
+}
+
+PyObject* f_synchronize_device(Args args) {
+  const Place place = to_place(args[0]);
+  without_gil([&] { device::synchronize(place); });
+  Py_RETURN_NONE;
+}
+
+// record_event(place, stream) -> event
+PyObject* f_record_event(Args args) {
+  const Stream stream = to_stream(args[0], args[1]);
+  Ref<DeviceEvent> event = device::of(stream.place).record(stream);
+  return check(PyCapsule_New(event.leak(), kEvent, [](PyObject* o) {
+    static_cast<DeviceEvent*>(PyCapsule_GetPointer(o, kEvent))->release();
+  }));
+}
+
+// wait_event(place, stream, event)
+PyObject* f_wait_event(Args args) {
+  const Stream stream = to_stream(args[0], args[1]);
+  device::of(stream.place).wait(stream, to_event(args[2]));
+  Py_RETURN_NONE;
+}
+
+PyObject* f_event_done(Args args) {
+  return PyBool_FromLong(to_event(args[0]).done());
+}
+
+PyObject* f_synchronize_event(Args args) {
+  DeviceEvent& event = to_event(args[0]);
+  without_gil([&] { device::wait(event); });
+  Py_RETURN_NONE;
+}
+
+PyObject* f_event_milliseconds(Args args) {
+  return PyFloat_FromDouble(to_event(args[0]).milliseconds_to(to_event(args[1])));
+}
+
+// record_stream(tensor, place, stream)
+PyObject* f_record_stream(Args args) {
+  const Tensor t = checked_tensor("record_stream", args[0]);
+  const Stream stream = to_stream(args[1], args[2]);
+  ARGOSY_CHECK(t.place() == stream.place && t.has_data(), invalid_argument)
+      << "[record_stream] " << t << " on " << t.place() << " has no memory on " << stream.place
+      << ". Do this: pass a stream of the tensor's place.";
+  device::of(stream.place).record_use(stream, t.raw());
+  Py_RETURN_NONE;
+}
+
+PyObject* f_host_waits(Args) {
+  return PyLong_FromUnsignedLongLong(device::host_waits());
+}
+
+// start_streamed(count, most_delay_us)
+PyObject* f_start_streamed(Args args) {
+  streamed::start({.count = static_cast<int>(to_int(args[0])), .most_delay_us = to_int(args[1])});
+  Py_RETURN_NONE;
+}
+
+PyObject* f_forget_failures(Args) {
+  without_gil([&] { streamed::forget_failures(); });
+  Py_RETURN_NONE;
+}
+
+PyObject* f_stop_streamed(Args) {
+  without_gil([] { streamed::stop(); });
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {FUNCTION("devices", f_devices, 0),
+                           FUNCTION("copy_to", f_copy_to, 2),
+                           FUNCTION("current_stream", f_current_stream, 1),
+                           FUNCTION("set_current_stream", f_set_current_stream, 2),
+                           FUNCTION("make_stream", f_make_stream, 1),
+                           FUNCTION("drop_stream", f_drop_stream, 2),
+                           FUNCTION("stream_done", f_stream_done, 2),
+                           FUNCTION("synchronize_stream", f_synchronize_stream, 2),
+                           FUNCTION("synchronize_device", f_synchronize_device, 1),
+                           FUNCTION("record_event", f_record_event, 2),
+                           FUNCTION("wait_event", f_wait_event, 3),
+                           FUNCTION("event_done", f_event_done, 1),
+                           FUNCTION("synchronize_event", f_synchronize_event, 1),
+                           FUNCTION("event_milliseconds", f_event_milliseconds, 2),
+                           FUNCTION("record_stream", f_record_stream, 3),
+                           FUNCTION("host_waits", f_host_waits, 0),
+                           FUNCTION("start_streamed", f_start_streamed, 2),
+                           FUNCTION("forget_failures", f_forget_failures, 0),
+                           FUNCTION("stop_streamed", f_stop_streamed, 0),
+                           {}};
+
+}  // namespace
+
+void add_device(PyObject* module) {
+  add_functions(module, functions);
+  streamed::start_by_flags();
+}
+
+}  // namespace argosy::python

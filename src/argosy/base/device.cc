@@ -1,0 +1,111 @@
+#include "argosy/base/device.h"
+
+#include <atomic>
+
+#include "argosy/base/error.h"
+#include "argosy/base/inline_vector.h"
+#include "argosy/base/profile.h"
+
+namespace argosy::device {
+namespace {
+
+std::atomic<Device*> accelerator{nullptr};
+std::atomic<uint64_t> waits{0};
+
+// Streams other than 0 that this thread has made current, at most one for each place.
+thread_local InlineVector<Stream, 2> current_streams;
+
+}  // namespace
+
+void add(Device* device) {
+  Device* other = nullptr;
+  ARGOSY_CHECK(accelerator.compare_exchange_strong(other, device), already_exists)
+      << "[device] '" << device->name() << "' cannot be added: '" << other->name()
+      << "' is there. Do this: use one such device in a process.";
+}
+
+Device* find(DeviceKind kind) {
+  return kind == kAccelerator ? accelerator.load(std::memory_order_acquire) : nullptr;
+}
+
+Device& of(Place place) {
+  Device* device = find(place.kind);
+  ARGOSY_CHECK(device && place.index >= 0 && place.index < device->count(), device)
+      << "[device] there is no " << kind_name(place.kind) << ':' << static_cast<int>(place.index)
+      << ": expected one of " << (device ? device->count() : 0)
+      << " of its kind. Do this: see device.get_available_device() and "
+         "device.get_available_custom_device().";
+  return *device;
+}
+
+const char* kind_name(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::null:
+      return "null";
+    case DeviceKind::cuda:
+      break;
+  }
+  Device* device = find(kind);
+  return device ? device->name() : "gpu";
+}
+
+Stream current(Place place) {
+  for (const Stream& s : current_streams)
+    if (s.place == place) return s;
+  return {place, 0};
+}
+
+void set_current(Stream stream) {
+  of(stream.place);
+  for (Stream& s : current_streams) {
+    if (s.place != stream.place) continue;
+    s = stream;
+    return;
+  }
+  current_streams.push_back(stream);
+}
+
+void copy_from_host(Place place, void* to, const void* from, size_t bytes) {
+  profile::Scope scope("copy to device", profile::Kind::copy);
+  of(place).copy_from_host(current(place), to, from, bytes);
+}
+
+void copy_to_host(Place place, void* to, const void* from, size_t bytes) {
+  profile::Scope scope("copy to host", profile::Kind::copy);
+  HostWait wait;
+  of(place).copy_to_host(current(place), to, from, bytes);
+}
+
+void synchronize(Stream stream) {
+  if (!find(stream.place.kind)) return;
+  HostWait wait;
+  of(stream.place).synchronize(stream);
+}
+
+void synchronize(Place place) {
+  if (!find(place.kind)) return;
+  HostWait wait;
+  of(place).synchronize(place);
+}
+
+void wait(DeviceEvent& event) {
+  HostWait wait;
+  event.wait();
+}
+
+uint64_t host_waits() {
+  return waits.load(std::memory_order_relaxed);
+}
+
+HostWait::HostWait() {
+  waits.fetch_add(1, std::memory_order_relaxed);
+  if (profile::enabled()) begin_ = profile::detail::open();
+}
+
+HostWait::~HostWait() {
+  if (begin_) profile::detail::close("wait for device", profile::Kind::wait, begin_);
+}
+
+}  // namespace argosy::device

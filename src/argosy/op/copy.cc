@@ -1,0 +1,140 @@
+#include "argosy/op/copy.h"
+
+#include "argosy/base/device.h"
+#include "argosy/kernels/cpu/copy.h"
+#include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/kernels/cpu/loops.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/op/launch.h"
+#include "argosy/tensor/device_copy.h"
+
+namespace argosy::op {
+namespace {
+
+// Whoever reads elements comes through here or through copy_into, so a value that a Program does
+// not have yet is an error, not a read of no memory.
+void need_elements(const Tensor& t) {
+  ARGOSY_CHECK(!t.symbolic() && (t.has_data() || t.numel() == 0), type)
+      << "The elements of " << t << " are asked for, but it is "
+      << (t.symbolic() ? "a value of a Program being built" : "a description without data")
+      << ". Do this: use ops that can be recorded, or compute it eagerly.";
+}
+
+[[maybe_unused]] const bool known_below = [] {
+  copy_on_device = copy_into;
+  return true;
+}();
+
+bool on_cpu(const Tensor& t) {
+  return t.place().kind == DeviceKind::cpu;
+}
+
+// The bytes of both are the same elements in the same order.
+bool same_form(const Tensor& dst, const Tensor& src) {
+  return dst.is_contiguous() && src.is_contiguous() && dst.dtype() == src.dtype() &&
+         dst.shape() == src.shape();
+}
+
+void copy_from_host(const Tensor& dst, const Tensor& src) {
+  if (same_form(dst, src)) {
+    device::copy_from_host(dst.place(), dst.raw(), src.raw(), dst.nbytes());
+    return;
+  }
+  // Cast here, broadcast and stride there: so the fewest bytes travel.
+  Tensor packed = Tensor::empty(src.shape(), dst.dtype());
+  copy_into(packed, src);
+  Tensor there =
+      same_form(dst, packed) ? dst : Tensor::empty(src.shape(), dst.dtype(), dst.place());
+  device::copy_from_host(there.place(), there.raw(), packed.raw(), packed.nbytes());
+  if (!there.is(dst)) copy_into(dst, there);
+}
+
+void copy_to_host(const Tensor& dst, const Tensor& src) {
+  const Tensor packed = contiguous(src);
+  Tensor here = same_form(dst, packed) ? dst : Tensor::empty(src.shape(), src.dtype());
+  device::copy_to_host(src.place(), here.raw(), packed.raw(), packed.nbytes());
+  if (!here.is(dst)) copy_into(dst, here);
+}
+
+// dst has elements, and src broadcasts to it.
+void copy_across(const Tensor& dst, const Tensor& src) {
+  if (dst.place() == src.place()) return launcher(dst.place().kind).copy(dst, src, dst.place());
+  if (on_cpu(src)) return copy_from_host(dst, src);
+  if (on_cpu(dst)) return copy_to_host(dst, src);
+  copy_from_host(dst, to_host(src));
+}
+
+[[gnu::always_inline]] inline void check_copy(const Tensor& dst, const Tensor& src) {
+  need_elements(src);
+  need_elements(dst);
+  bool fits = true;
+  const int skip = dst.rank() - src.rank();  // below 0: src's first sizes must be 1
+  for (int i = 0; i < src.rank(); ++i)
+    fits &= src.dim(i) == 1 || (i + skip >= 0 && src.dim(i) == dst.dim(i + skip));
+  ARGOSY_CHECK(fits, invalid_argument)
+      << "[assign] a value of shape " << src.shape() << " does not broadcast to shape "
+      << dst.shape() << ". Do this: give a value of that shape.";
+}
+
+void need_device_with_elements(const Tensor& t) {
+  ARGOSY_CHECK(t.place().kind != DeviceKind::null, invalid_argument)
+      << "The elements of " << t << " on " << t.place()
+      << " are asked for, but a null device has none. Do this: compute it on the CPU "
+         "(device.set_device('cpu')).";
+}
+
+// One of both is not on the CPU.
+[[gnu::noinline]] void copy_between(const Tensor& dst, const Tensor& src) {
+  if (dst.place().kind == DeviceKind::null) return;
+  need_device_with_elements(src);
+  check_copy(dst, src);
+  if (dst.numel()) copy_across(dst, src);
+}
+
+}  // namespace
+
+Tensor contiguous(const Tensor& t) {
+  need_elements(t);
+  if (t.is_contiguous() || !t.has_data()) return t;
+  Tensor out = Tensor::empty(t.shape(), t.dtype(), t.place());
+  copy_into(out, t);
+  return out;
+}
+
+Tensor to_place(const Tensor& t, Place place) {
+  if (t.place() == place) return t;
+  if (t.layout() == Layout::strided) {
+    need_elements(t);
+    Tensor out = Tensor::empty(t.shape(), t.dtype(), place);
+    if (t.numel()) copy_into(out, t);
+    return out;
+  }
+  Tensor out = Tensor::describe(t.shape(), t.dtype(), place);
+  out.impl()->layout = t.layout();
+  for (const Tensor& part : t.parts()) out.impl()->parts.push_back(to_place(part, place));
+  return out;
+}
+
+Tensor to_host(const Tensor& t) {
+  if (on_cpu(t)) return contiguous(t);
+  need_device_with_elements(t);
+  return to_place(contiguous(t), Place{});
+}
+
+void copy_into(const Tensor& dst, const Tensor& src) {
+  if (!on_cpu(dst) || !on_cpu(src)) [[unlikely]]
+    return copy_between(dst, src);
+  check_copy(dst, src);
+  if (dst.numel() == 0) return;
+  Shape from = broadcast_strides(src, dst.shape());
+  if (src.dtype() == dst.dtype()) {
+    cpu::copy_strided(dst.raw(), dst.strides().data(), src.raw(), from.data(), dst.shape(),
+                      item_size(dst.dtype()));
+    return;
+  }
+  const cpu::Operand operands[] = {{src.raw(), from.data(), item_size(src.dtype())},
+                                   {dst.raw(), dst.strides().data(), item_size(dst.dtype())}};
+  cpu::run_loop(cpu::cast_loop(src.dtype(), dst.dtype()), dst.shape(), operands);
+}
+
+}  // namespace argosy::op

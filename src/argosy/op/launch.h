@@ -1,0 +1,34 @@
+#pragma once
+
+#include "argosy/base/device.h"
+#include "argosy/op/op.h"
+
+// How a device runs kernels. A kernel of its own (KernelDef::device) is called on the calling
+// thread and enqueues its work on stream_of(frame); a device without a Launcher needs nothing else.
+// One with a Launcher does what that says.
+namespace argosy::op {
+
+// Members are thread safe.
+class ARGOSY_API Launcher {
+ public:
+  virtual ~Launcher() = default;
+  // Whose kernels it runs.
+  virtual DeviceKind kernels() const = 0;
+  // Runs the kernel, now or later: what the frame and attrs refer to ends with this call. Outputs
+  // that have no memory yet have it afterwards.
+  virtual void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs,
+                      Place place) = 0;
+  // Values of src into dst, both strided and on `place`, cast and broadcast; dst has elements.
+  virtual void copy(const Tensor& dst, const Tensor& src, Place place) = 0;
+};
+
+// Of the accelerator, before the first op on it. It lives as long as the process.
+ARGOSY_API void set_launcher(Launcher* launcher);
+// Of a kind other than the CPU.
+ARGOSY_API Launcher& launcher(DeviceKind kind);
+
+// Where a kernel of the device's own enqueues its work: the calling thread's current one of the
+// place of its operands.
+ARGOSY_API Stream stream_of(const KernelFrame& frame);
+
+}  // namespace argosy::op

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "argosy/op/op.h"
+#include "argosy/streamed/descriptor.h"
+
+namespace argosy::streamed {
+
+// A call of a kernel as a queue holds it: descriptors and a copy of the attributes.
+class Call {
+ public:
+  Call(const op::KernelDef& kernel, const op::KernelFrame& frame, const void* attrs,
+       const Mirror& mirror);
+
+  const char* name() const { return op_.name.c_str(); }
+  const std::vector<Use>& uses() const { return uses_; }
+  // Whether the host must wait: for an output of a size that data decide, or because numbers are
+  // drawn from the CPU's generator, which others use too.
+  bool waits() const;
+
+  // On the queue's thread.
+  void run();
+  // After that: output i where it had no memory before, on the CPU; else undefined.
+  const Tensor& result(size_t i) const { return results_[i]; }
+
+ private:
+  void find_uses(const op::KernelFrame& frame, const void* attrs);
+
+  const op::KernelDef& kernel_;
+  const op::OpDef& op_;
+  op::AttrBox attrs_;
+  std::vector<uint32_t> ends_;
+  std::vector<Descriptor> in_, out_;
+  std::vector<int32_t> same_as_;  // of outputs: which input it is, or -1
+  std::vector<Use> uses_;
+  std::vector<Tensor> results_;
+};
+
+}  // namespace argosy::streamed

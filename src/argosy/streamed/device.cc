@@ -1,0 +1,392 @@
+#include "argosy/streamed/device.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "argosy/base/error.h"
+#include "argosy/base/flags.h"
+#include "argosy/base/profile.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/streamed/call.h"
+
+namespace argosy::streamed {
+namespace {
+
+uintptr_t address(const void* p) {
+  return reinterpret_cast<uintptr_t>(p);
+}
+
+std::unique_ptr<Queue> make_queue(uint32_t number, const Options& options) {
+  return std::make_unique<Queue>("streamed " + std::to_string(number), options.most_delay_us);
+}
+
+}  // namespace
+
+class StreamedDevice::Event final : public DeviceEvent {
+ public:
+  Event(StreamedDevice& device, Stream stream) : device_(device), stream_(stream) {}
+
+  Stream stream() const override { return stream_; }
+  bool done() override { return ticket.line->queue->done(ticket.position); }
+  void wait() override {
+    device_.check_process();
+    device_.wait(ticket);
+  }
+  double milliseconds_to(DeviceEvent& later) override {
+    auto& end = static_cast<Event&>(later);
+    ARGOSY_CHECK(done() && end.done(), runtime)
+        << "[Event.elapsed_time] work before one of the two events is not done. Do this: call "
+           "synchronize() on both first.";
+    return static_cast<double>(end.nanoseconds - nanoseconds) * 1e-6;
+  }
+
+  Ticket ticket;            // set before anybody else sees the event
+  int64_t nanoseconds = 0;  // written by the queue, read when it is done
+
+ private:
+  StreamedDevice& device_;
+  const Stream stream_;
+};
+
+StreamedDevice::StreamedDevice(const Options& options)
+    : options_(options),
+      process_(getpid()),
+      failures_(static_cast<size_t>(options.count)),
+      mirror_(options.bytes) {
+  for (int i = 0; i < options.count; ++i) {
+    const auto number = static_cast<uint32_t>(i);
+    const Place place{kAccelerator, static_cast<int16_t>(i)};
+    lines_.emplace_back(number, place, make_queue(number, options));
+  }
+}
+
+// --- memory ---
+
+void* StreamedDevice::allocate(Stream stream, size_t bytes) {
+  check_process();
+  Line& line = line_of(stream);
+  MutexLock lock(mutex_);
+  char* face;
+  {
+    MutexLock memory_lock(memory_mutex_);
+    face = mirror_.open(bytes);
+  }
+  if (face) ledger_.open(address(face), bytes, {line.number, line.queue->pushed()});
+  return face;
+}
+
+void StreamedDevice::release(Place place, void* block, size_t bytes) noexcept {
+  // The child of a fork has no queues, and the end of the process no memory to save.
+  if (stopped_ || getpid() != process_) return;
+  std::string wrong;
+  {
+    MutexLock lock(mutex_);
+    Line& line = lines_[ledger_.stream_of(address(block))];
+    line.clock.add(host_);
+    Ledger::Closing closing = ledger_.close(address(block), line.clock);
+    wrong = std::move(closing.wrong);
+    std::vector<std::pair<Queue*, uint64_t>> wait_for;
+    for (Moment m : closing.wait_for)
+      wait_for.emplace_back(lines_[m.stream].queue.get(), m.position);
+    push(line, [this, block, bytes, wait_for = std::move(wait_for)] {
+      for (auto [queue, position] : wait_for) queue->wait(position);
+      MutexLock memory_lock(memory_mutex_);
+      mirror_.close(static_cast<char*>(block), bytes);
+    });
+  }
+  if (!wrong.empty()) fail(place, std::move(wrong));
+}
+
+void StreamedDevice::record_use(Stream stream, const void* at) {
+  check_process();
+  Line& line = line_of(stream);
+  MutexLock lock(mutex_);
+  ledger_.record_use(address(at), line.number);
+}
+
+void StreamedDevice::copy_from_host(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  auto staged = std::make_shared<std::vector<char>>(bytes);
+  std::memcpy(staged->data(), from, bytes);
+  enqueue(
+      stream, "copy from host", {{address(to), address(to) + bytes, true}},
+      [staged, alias = mirror_.alias(to)] { std::memcpy(alias, staged->data(), staged->size()); });
+}
+
+void StreamedDevice::copy_to_host(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  wait(enqueue(stream, "copy to host", {{address(from), address(from) + bytes, false}},
+               [to, bytes, alias = mirror_.alias(from)] { std::memcpy(to, alias, bytes); }));
+}
+
+// --- streams ---
+
+Stream StreamedDevice::make_stream(Place place) {
+  check_process();
+  check_place(place);
+  MutexLock lock(mutex_);
+  for (size_t i = 0; i < dropped_.size(); ++i) {
+    const uint32_t number = dropped_[i];
+    if (lines_[number].place != place) continue;
+    dropped_.erase(dropped_.begin() + static_cast<ptrdiff_t>(i));
+    return {place, number};
+  }
+  const auto number = static_cast<uint32_t>(lines_.size());
+  lines_.emplace_back(number, place, make_queue(number, options_));
+  return {place, number};
+}
+
+void StreamedDevice::drop_stream(Stream stream) noexcept {
+  if (stopped_ || stream.id < static_cast<uint32_t>(options_.count)) return;
+  MutexLock lock(mutex_);
+  dropped_.push_back(stream.id);
+}
+
+Ref<DeviceEvent> StreamedDevice::record(Stream stream) {
+  check_process();
+  Line& line = line_of(stream);
+  auto event = make_ref<Event>(*this, stream);
+  MutexLock lock(mutex_);
+  throw_failure(line.place);
+  line.clock.add(host_);
+  event->ticket = push(line, [event] {
+    event->nanoseconds = std::chrono::steady_clock::now().time_since_epoch().count();
+  });
+  return Ref<DeviceEvent>::share(event.get());
+}
+
+void StreamedDevice::wait(Stream stream, DeviceEvent& event) {
+  check_process();
+  Line& line = line_of(stream);
+  const Ticket& ticket = static_cast<Event&>(event).ticket;
+  MutexLock lock(mutex_);
+  throw_failure(line.place);
+  push(line,
+       [queue = ticket.line->queue.get(), position = ticket.position] { queue->wait(position); });
+  line.clock.add(ticket.clock);
+}
+
+bool StreamedDevice::done(Stream stream) {
+  const Queue& queue = *line_of(stream).queue;
+  return queue.done(queue.pushed());
+}
+
+void StreamedDevice::synchronize(Stream stream) {
+  check_process();
+  Line& line = line_of(stream);
+  Ticket all{&line, line.queue->pushed(), {}};
+  {
+    MutexLock lock(mutex_);
+    all.position = line.queue->pushed();
+    all.clock = line.clock;
+  }
+  wait(all);
+}
+
+void StreamedDevice::synchronize(Place place) {
+  check_process();
+  check_place(place);
+  std::vector<Ticket> all;
+  {
+    MutexLock lock(mutex_);
+    for (Line& line : lines_)
+      if (line.place == place) all.push_back({&line, line.queue->pushed(), line.clock});
+  }
+  for (const Ticket& ticket : all) wait(ticket);
+}
+
+// --- kernels ---
+
+namespace {
+
+bool is_array(const Tensor& t) {
+  return t.defined() && t.layout() == Layout::tensor_array;
+}
+
+// Null, or why the call cannot be enqueued.
+const char* why_not(const op::KernelFrame& frame) {
+  if (frame.op.effect == op::Effect::communicates) return "exchanges data with other processes";
+  if (frame.op.effect == op::Effect::io) return "does its work on the host";
+  if (std::ranges::any_of(frame.in.flat(), is_array) || std::ranges::any_of(frame.out, is_array))
+    return "keeps tensors in an array";
+  return nullptr;
+}
+
+}  // namespace
+
+void StreamedDevice::launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
+                            Place place) {
+  const char* why = why_not(frame);
+  ARGOSY_CHECK(!why, not_implemented)
+      << '[' << frame.op.name << "] does not run on " << place << ": it " << why
+      << ", which this device cannot. Do this: move its operands to the CPU with .cpu().";
+  auto call = std::make_shared<Call>(kernel, frame, attrs, mirror_);
+  const Ticket ticket =
+      enqueue(device::current(place), call->name(), call->uses(), [call] { call->run(); });
+  if (!call->waits()) return;
+  {
+    device::HostWait counted;
+    wait(ticket);
+  }
+  for (size_t i = 0; i < frame.out.size(); ++i)
+    if (const Tensor& result = call->result(i); result.defined())
+      frame.out[i] = op::to_place(result, place);
+}
+
+void StreamedDevice::copy(const Tensor& dst, const Tensor& src, Place place) {
+  Descriptor to(dst, mirror_), from(src, mirror_);
+  std::vector<Use> uses;
+  from.add_uses(false, uses);
+  to.add_uses(true, uses);
+  enqueue(device::current(place), "copy", uses,
+          [to, from] { op::copy_into(to.tensor(), from.tensor()); });
+}
+
+// --- queues ---
+
+void StreamedDevice::check_process() const {
+  ARGOSY_CHECK(getpid() == process_, device)
+      << "[streamed] a forked process cannot use its parent's device. Do this: use the CPU there, "
+         "or start processes by 'spawn'.";
+  ARGOSY_CHECK(!stopped_, device)
+      << "[streamed] the process ends, and its devices with it. Do this: finish before.";
+}
+
+void StreamedDevice::check_place(Place place) const {
+  ARGOSY_CHECK(place.index >= 0 && place.index < options_.count, device)
+      << "[streamed] there is no " << place << ": expected an index below " << options_.count
+      << ". Do this: name one that device.get_available_custom_device() lists.";
+}
+
+StreamedDevice::Line& StreamedDevice::line_of(Stream stream) {
+  check_place(stream.place);
+  MutexLock lock(mutex_);
+  const auto number = stream.id ? stream.id : static_cast<uint32_t>(stream.place.index);
+  ARGOSY_CHECK(number < lines_.size() && lines_[number].place == stream.place, device)
+      << "[streamed] there is no stream " << stream.id << " on " << stream.place << '.';
+  return lines_[number];
+}
+
+StreamedDevice::Ticket StreamedDevice::push(Line& line, Queue::Job job) {
+  const uint64_t position = line.queue->push(std::move(job));
+  line.clock.add(Moment{line.number, position});
+  return {&line, position, line.clock};
+}
+
+StreamedDevice::Ticket StreamedDevice::enqueue(Stream stream, const char* name,
+                                               const std::vector<Use>& uses, Queue::Job job) {
+  check_process();
+  Line& line = line_of(stream);
+  MutexLock lock(mutex_);
+  throw_failure(line.place);
+  line.clock.add(host_);
+  const Moment at{line.number, line.queue->pushed() + 1};
+  const std::string wrong = ledger_.use({name, at, line.clock}, uses);
+  if (!wrong.empty()) throw Error(ErrorKind::device, wrong);
+  return push(line,
+              [this, place = line.place, name, job = std::move(job)] { run(place, name, job); });
+}
+
+void StreamedDevice::run(Place place, const char* name, const Queue::Job& job) noexcept {
+  {
+    MutexLock lock(mutex_);
+    if (stopped_ || !failures_[static_cast<size_t>(place.index)].empty()) return;
+  }
+  try {
+    profile::Scope scope(name, profile::Kind::kernel);
+    job();
+  } catch (const std::exception& e) {
+    Message m;
+    m << '[' << name << "] failed on " << place << ", before this call: " << e.what();
+    fail(place, m.str());
+  }
+}
+
+void StreamedDevice::fail(Place place, std::string text) {
+  MutexLock lock(mutex_);
+  std::string& failure = failures_[static_cast<size_t>(place.index)];
+  if (failure.empty()) failure = std::move(text);
+}
+
+void StreamedDevice::throw_failure(Place place) {
+  const std::string& failure = failures_[static_cast<size_t>(place.index)];
+  if (!failure.empty()) throw Error(ErrorKind::device, failure);
+}
+
+void StreamedDevice::wait(const Ticket& ticket) {
+  ticket.line->queue->wait(ticket.position);
+  check_process();  // it may have been dropped
+  MutexLock lock(mutex_);
+  host_.add(ticket.clock);
+  throw_failure(ticket.line->place);
+}
+
+void StreamedDevice::forget_failures() {
+  check_process();
+  std::vector<std::pair<const Queue*, uint64_t>> all;
+  {
+    MutexLock lock(mutex_);
+    for (Line& line : lines_) all.emplace_back(line.queue.get(), line.queue->pushed());
+  }
+  for (auto [queue, position] : all) queue->wait(position);
+  MutexLock lock(mutex_);
+  for (std::string& failure : failures_) failure.clear();
+}
+
+void StreamedDevice::stop() {
+  if (stopped_.exchange(true) || getpid() != process_) return;
+  std::vector<std::pair<const Queue*, uint64_t>> all;
+  {
+    MutexLock lock(mutex_);
+    for (Line& line : lines_) all.emplace_back(line.queue.get(), line.queue->pushed());
+  }
+  for (auto [queue, position] : all) queue->wait(position);
+}
+
+// --- registration ---
+
+namespace {
+
+Mutex start_mutex;
+StreamedDevice* started = nullptr;  // set once, under start_mutex
+
+}  // namespace
+
+void start(const Options& options) {
+  MutexLock lock(start_mutex);
+  ARGOSY_CHECK(options.count >= 1 && options.count <= 64, invalid_argument)
+      << "[streamed] expected 1 to 64 devices, got " << options.count << '.';
+  if (!started) {
+    auto device = std::make_unique<StreamedDevice>(options);
+    device::add(device.get());
+    op::set_launcher(device.get());
+    started = device.release();
+    std::atexit(stop);
+    return;
+  }
+  ARGOSY_CHECK(options == started->options(), already_exists)
+      << "[streamed] the process has " << started->count()
+      << " streamed devices with other options already. Do this: ask for them once.";
+}
+
+void stop() {
+  if (started) started->stop();
+}
+
+void start_by_flags() {
+  const int64_t count = flags::find("ARGOSY_STREAMED_DEVICES").integer();
+  if (count <= 0) return;
+  start({.count = static_cast<int>(count),
+         .most_delay_us = flags::find("ARGOSY_STREAMED_DELAY_US").integer()});
+}
+
+void forget_failures() {
+  if (started) started->forget_failures();
+}
+
+}  // namespace argosy::streamed
