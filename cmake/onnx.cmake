@@ -26,6 +26,7 @@ target_link_libraries(argosy_onnx PUBLIC argosy)
 target_link_libraries(argosy_onnx PRIVATE argosy_flags argosy_baseline argosy_onnx_proto)
 # Runs once for each model.
 target_compile_options(argosy_onnx PRIVATE $<$<CONFIG:Release>:-O1>)
+target_precompile_headers(argosy_onnx REUSE_FROM argosy_objects)
 target_link_options(argosy_onnx PRIVATE -Wl,-Bsymbolic-functions $<$<CONFIG:Release>:-Wl,-s>)
 set_target_properties(argosy_onnx PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}/lib

@@ -27,6 +27,7 @@ target_link_libraries(argosy_paddle PRIVATE argosy_flags argosy_baseline argosy_
 target_include_directories(argosy_paddle SYSTEM PRIVATE ${ARGOSY_JSON_INCLUDE})
 # Runs once for each model.
 target_compile_options(argosy_paddle PRIVATE $<$<CONFIG:Release>:-O1>)
+target_precompile_headers(argosy_paddle REUSE_FROM argosy_objects)
 target_link_options(argosy_paddle PRIVATE -Wl,-Bsymbolic-functions $<$<CONFIG:Release>:-Wl,-s>)
 set_target_properties(argosy_paddle PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}/lib
