@@ -46,7 +46,7 @@ faults-nightly: build  ## the same without end, from a seed of this second on
 # FUZZ_SECONDS for each.
 FUZZ_SECONDS ?= 60
 FUZZ_CALLS ?= 20000
-FUZZERS := program_bytes program_text weights infer service multislot onnx
+FUZZERS := program_bytes program_text weights infer service multislot onnx paddle c_calls
 PYTHON_FUZZERS := pickle
 
 fuzz: build  ## feed the loaders mutated files for FUZZ_SECONDS each, make FUZZ_CALLS random calls; finds go to build/fuzz

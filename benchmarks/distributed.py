@@ -1,15 +1,18 @@
 """Time all_reduce and data parallel steps of several processes beside torch's gloo, in alternation.
 
     python benchmarks/distributed.py [--ranks 2] [--rounds 7] [--seconds 0.5] [--only NAME ..] [--tcp]
-    python benchmarks/distributed.py --hosts 4 [--ranks-per-host 1] [--rate 1gbit]
+    python benchmarks/distributed.py --hosts 4 [--ranks-per-host 1] [--rate 1gbit] [--overlap]
 
 --tcp: between ranks of this host by TCP, as torch's gloo is. --hosts (root): all_reduce of 64 MB between
 network namespaces whose links have that rate both ways, beside the time that the bytes alone take.
+--overlap: instead a data parallel step of the MLP with 1,024 samples a rank, and how much of the time
+that its gradients take to travel is hidden: 1 - (step - step that exchanges nothing) / exchange alone.
 
 torch runs in the interpreter that ARGOSY_BENCH_TORCH names; without it only our times are printed.
 Each rank has one thread. Results are checked against NumPy before they are timed. A round times one
 framework after the other, so only ratios mean anything: the median of the rounds' ratios is shown.
-"scaling" of a step is the time of one process alone over that of each of several with as many samples.
+"scaling" of a step is the time of one process alone over that of each of several with as many samples;
+"apart" is the same for as many processes at once that exchange nothing: what this machine lets be had.
 """
 
 import argparse
@@ -37,6 +40,9 @@ GOALS = {
 STEPS = [name for name in GOALS if "step" in name]
 CAPTURED = ", captured"  # by jit.compile_step; torch's step is the same as without
 SCALING_GOAL = 0.85
+# --overlap: (the step, the same without exchange, the exchange alone)
+OVERLAP = ("MLP step, large", "MLP step, large, kept back", "all_reduce of the MLP's gradients")
+HIDDEN_GOAL, LARGE = 0.8, 1024
 STEPS_TO_CHECK, RATE = 3, 0.001
 # MLP 784-1024x3-10; Transformer of 4 encoder layers on [batch, length, width].
 BATCH, HIDDEN, CLASSES = 64, 1024, 10
@@ -66,7 +72,7 @@ class Argosy:
         self.distributed.barrier()
 
     def train(self, name):
-        """(function of a batch that makes a step and gives the loss, how labels are shaped)"""
+        """A function of a batch that makes a step and gives the loss."""
         self.framework.seed(0)
         network = self.framework.DataParallel(self.network(name))
         optimizer = self.framework.optimizer.SGD(RATE, parameters=network.parameters())
@@ -82,7 +88,7 @@ class Argosy:
             optimizer.clear_grad()
             return float(loss)
 
-        return step
+        return kept_back(network, step) if name == OVERLAP[1] else step
 
     def network(self, name):
         nn = self.framework.nn
@@ -130,16 +136,31 @@ class Torch(Argosy):
             optimizer.step()
             return float(loss.detach())
 
-        return step
+        return kept_back(network, step) if name == OVERLAP[1] else step
 
     layer_options = {"batch_first": True}
     encoder_options = {"enable_nested_tensor": False}
 
 
+def kept_back(network, step):
+    """The step without exchange."""
+
+    def alone(*batch):
+        with network.no_sync():
+            return step(*batch)
+
+    return alone
+
+
+def parameters_of_mlp():
+    sizes = (784, HIDDEN, HIDDEN, HIDDEN, CLASSES)
+    return sum((given + 1) * wanted for given, wanted in zip(sizes, sizes[1:]))
+
+
 def workload(framework, name, rank, size):
     """A function that runs once, after its results were checked."""
-    if name in SIZES:
-        count = SIZES[name] // 4
+    if name in SIZES or name == OVERLAP[2]:
+        count = SIZES[name] // 4 if name in SIZES else parameters_of_mlp()
         parts = [np.random.RandomState(r).rand(count).astype("float32") for r in range(size)]
         tensor = framework.tensor(parts[rank])
         framework.all_reduce(tensor)
@@ -149,6 +170,8 @@ def workload(framework, name, rank, size):
     draw = np.random.RandomState(rank)
     shape, labels = {
         "MLP step": ((BATCH, 784), BATCH),
+        OVERLAP[0]: ((LARGE, 784), LARGE),
+        OVERLAP[1]: ((LARGE, 784), LARGE),
         "Transformer step": ((SENTENCES, LENGTH, WIDTH), SENTENCES * LENGTH),
     }[name.removesuffix(CAPTURED)]
     x = framework.tensor(draw.rand(*shape).astype("float32"))
@@ -187,13 +210,14 @@ def be_rank(name):
 class Ranks:
     """The processes of one framework."""
 
-    def __init__(self, name, python, size, tcp=False, hosts=None):
+    def __init__(self, name, python, size, tcp=False, hosts=None, apart=False):
+        """apart: each is alone."""
         self.name = name
         each = size // hosts.count if hosts else size
         master = hosts.address(0) if hosts else "127.0.0.1"
         environ = dict(
             os.environ,
-            PADDLE_TRAINERS_NUM=str(size),
+            PADDLE_TRAINERS_NUM=str(1 if apart else size),
             PADDLE_MASTER=f"{master}:{10000 + secrets.randbelow(10000)}",
             PADDLE_NNODES=str(hosts.count if hosts else 1),
             ARGOSY_COMM_ENGINE="tcp" if tcp else "",
@@ -208,7 +232,7 @@ class Ranks:
         self.processes = [
             subprocess.Popen(
                 hosts.command(rank // each, command) if hosts else command,
-                env=dict(environ, PADDLE_TRAINER_ID=str(rank)),
+                env=dict(environ, PADDLE_TRAINER_ID="0" if apart else str(rank)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -245,7 +269,7 @@ def time_all(frameworks, names, rounds, seconds):
         taking_part = {
             called: one
             for called, one in frameworks.items()
-            if name in STEPS or "alone" not in called
+            if name in STEPS or not called.endswith(("alone", "apart"))
         }
         repeats = {}
         for called, one in taking_part.items():
@@ -275,6 +299,8 @@ def report(name, times):
             scaling = median_ratio(times, f"{called} alone", called)
             text += f"  scaling of {called} {scaling:.2f}"
             text += f"  (goal {SCALING_GOAL})" if called == "argosy" else ""
+    if "argosy apart" in times:
+        text += f"  apart {median_ratio(times, 'argosy alone', 'argosy apart'):.2f}"
     print(f"{name:26} {text}", flush=True)
 
 
@@ -287,7 +313,7 @@ def bound_of_links(size, count, each, rate):
 
 
 def time_links(options):
-    """all_reduce of 64 MB between hosts."""
+    """all_reduce of 64 MB between hosts, or the exchange of a step's gradients."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
     from tests.hosts import Hosts, missing
 
@@ -303,6 +329,10 @@ def time_links(options):
         if torch:
             frameworks["torch"] = Ranks("torch", torch, count * each, hosts=hosts)
         try:
+            if options.overlap:
+                for called, one in frameworks.items():
+                    report_hidden(called, one, options.rounds)
+                return
             for one in frameworks.values():
                 one.ask(load=name)
             for _ in range(options.rounds):
@@ -316,6 +346,21 @@ def time_links(options):
                 one.close()
 
 
+def report_hidden(called, one, rounds):
+    """How much of the exchange of a step's gradients goes on behind its computations."""
+    times = {}
+    for name in OVERLAP:
+        one.ask(load=name)
+        times[name] = statistics.median(one.seconds(3) for _ in range(rounds))
+    step, kept, exchange = (times[name] for name in OVERLAP)
+    print(
+        f"{called}: step {step * 1e3:.1f} ms, without exchange {kept * 1e3:.1f} ms, exchange alone"
+        f" {exchange * 1e3:.1f} ms: {100 * (1 - (step - kept) / exchange):.0f} % hidden"
+        f" (goal {100 * HIDDEN_GOAL:.0f})",
+        flush=True,
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=2)
@@ -326,6 +371,7 @@ def main():
     parser.add_argument("--hosts", type=int, help="network namespaces instead of this host")
     parser.add_argument("--ranks-per-host", type=int, default=1)
     parser.add_argument("--rate", default="1gbit", help="of each link: 1gbit, 500mbit")
+    parser.add_argument("--overlap", action="store_true", help="with --hosts: a step's exchange")
     parser.add_argument("--rank-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rank_of:
@@ -345,6 +391,7 @@ def main():
     for called, one in frameworks.items():
         print(f"{called}: import, rendezvous and a barrier in {one.connected:.2f} s")
     frameworks["argosy alone"] = Ranks("argosy", sys.executable, 1)
+    frameworks["argosy apart"] = Ranks("argosy", sys.executable, options.ranks, apart=True)
     if torch:
         frameworks["torch alone"] = Ranks("torch", torch, 1)
     try:

@@ -12,7 +12,7 @@
 # Paths are relative to this file, so the package may lie anywhere.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _argosy_root)
 
-if(NOT TARGET argosy::argosy)
+if(NOT TARGET argosy::argosy AND EXISTS ${_argosy_root}/lib/libargosy.so)
   add_library(argosy::argosy SHARED IMPORTED)
   set_target_properties(argosy::argosy PROPERTIES
     IMPORTED_LOCATION ${_argosy_root}/lib/libargosy.so
@@ -26,6 +26,9 @@ endif()
 # A module whose link to libargosy.so is the copy that `import argosy` has already loaded. It is marked
 # with the version of these headers: an Argosy with others refuses to load it.
 function(argosy_add_ops name)
+  if(NOT TARGET argosy::argosy)
+    message(FATAL_ERROR "This Argosy only runs models: ops are built against an installed wheel.")
+  endif()
   add_library(${name} MODULE ${ARGN})
   target_link_libraries(${name} PRIVATE argosy::argosy)
   target_compile_options(${name} PRIVATE -include argosy_abi.h)

@@ -1,4 +1,5 @@
-# libargosy.so: every source under src/argosy. Files are found, never listed.
+# libargosy.so: every source under src/argosy. Files are found, never listed. Without Python only the
+# objects that libargosy_infer.so has.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/*.cc)
 file(GLOB_RECURSE simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/simd/*.cc)
 list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
@@ -6,10 +7,13 @@ list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
 list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
 # Connections between hosts are a library of their own: see net.cmake.
 list(FILTER sources EXCLUDE REGEX "/comm/net/")
-# What reads and writes models of Paddle is a library of its own: see paddle.cmake.
-list(FILTER sources EXCLUDE REGEX "/infer/paddle/")
-# What reads and writes ONNX files is a library of its own: see onnx.cmake.
-list(FILTER sources EXCLUDE REGEX "/infer/onnx/")
+# What reads and writes models of other formats are libraries of their own: see formats.cmake.
+list(FILTER sources EXCLUDE REGEX "/infer/(onnx|paddle)/")
+# Rooms that running a model does not need: see infer.cmake.
+set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|extension|ops/optim)/")
+if(NOT ARGOSY_PYTHON)
+  list(FILTER sources EXCLUDE REGEX ${infer_rooms_out})
+endif()
 
 # Readers and writers of saved Programs, from their schema.
 set(schema ${PROJECT_SOURCE_DIR}/src/argosy/program/program.fbs)
@@ -104,6 +108,9 @@ if(simd_sources)
   list(APPEND objects $<TARGET_OBJECTS:argosy_avx2> $<TARGET_OBJECTS:argosy_avx512>)
 endif()
 
+if(NOT ARGOSY_PYTHON)
+  return()
+endif()
 add_library(argosy SHARED ${objects})
 set_target_properties(argosy PROPERTIES LINKER_LANGUAGE CXX)
 

@@ -74,10 +74,12 @@ foreach(source ${harnesses})
   endif()
 endforeach()
 
-# Not a test: cmake --build build/release --target kernels_bench && build/release/tests/kernels_bench
-add_executable(kernels_bench EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/cpp/kernels_bench.cc)
-target_link_libraries(kernels_bench PRIVATE argosy argosy_flags argosy_baseline)
-set_target_properties(kernels_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+# Not tests: cmake --build build/release --target kernels_bench && build/release/tests/kernels_bench
+foreach(name kernels_bench predictor_bench)
+  add_executable(${name} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/cpp/${name}.cc)
+  target_link_libraries(${name} PRIVATE argosy argosy_flags argosy_baseline)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+endforeach()
 if(TARGET argosy_ps)
   add_executable(ps_table_bench EXCLUDE_FROM_ALL
     ${PROJECT_SOURCE_DIR}/benchmarks/cpp/ps_table_bench.cc)

@@ -5,6 +5,10 @@
 Saves many nets with each interpreter of Paddle (2.6 writes .pdmodel, 3.x .json), and the outputs of some
 inputs beside them, then loads them here. Prints what differs by more than 1e-5 of the largest output, or
 fails. A folder that is there already is compared again without Paddle.
+
+    python tools/paddle_models.py --written --peer PADDLE_PYTHON [--only NAME]
+
+The other way: nets of ours are written as Paddle has them, and real Paddle 3 runs them.
 """
 
 import argparse
@@ -13,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-SAVE = "--save"
+SAVE, RUN = "--save", "--run"  # what the tool has an interpreter of Paddle do
 
 
 # ---- in Paddle --------------------------------------------------------------------------------
@@ -164,6 +168,34 @@ def layers(module):
             )
             return boxes, scores
 
+    class Ssd(WithParameter):
+        def forward(self, x, image, prior, target):
+            x = x + self.shift
+            boxes, variances = paddle.vision.ops.prior_box(
+                x, image, min_sizes=[4.0, 9.0], max_sizes=[7.0, 16.0], aspect_ratios=[1.0, 2.0],
+                flip=True, clip=True,
+            )  # fmt: skip
+            prior = paddle.concat([prior, prior + 1.0], -1)
+            target = paddle.concat([target, target + 1.5], -1)
+            codes = paddle.vision.ops.box_coder(
+                prior, [0.1, 0.1, 0.2, 0.2], target, "encode_center_size", box_normalized=False
+            )
+            back = paddle.vision.ops.box_coder(
+                prior, prior * 0.1, codes, "decode_center_size", axis=0
+            )
+            return boxes, variances, codes, back
+
+    class Equations(WithParameter):
+        def forward(self, x, y):
+            x = x + self.shift
+            return (
+                paddle.einsum("bij,bjk->bik", x, y),
+                paddle.einsum("bij,bjk->ki", x, y),
+                paddle.einsum("bii->bi", x),
+                paddle.einsum("bij->j", x),
+                paddle.einsum("...ij,...jk->...k", x, y),
+            )
+
     def ids(*shape, below=20):
         return shape, "int64", below
 
@@ -181,6 +213,8 @@ def layers(module):
         "shapes": (Shapes(), [(2, 6, 2, 5)]),
         "pixels": (Pixels(), [(2, 4, 5, 6)]),
         "pointwise": (Pointwise(), [(3, 4)]),
+        "equations": (Equations(), [(2, 3, 3), (2, 3, 5)]),
+        "ssd": (Ssd(), [(2, 4, 3, 5), (2, 3, 30, 40), (6, 2), (5, 2)]),
         "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
     }
     models = paddle.vision.models
@@ -320,7 +354,85 @@ def run_paddle(program, weights, values, lengths=None):
     return {f"out{i:03}": predictor.get_output_handle(n).copy_to_cpu() for i, n in enumerate(names)}
 
 
+def run_written(folder):
+    """Runs what was written, and prints for each net what is wrong. A net that ends the process of Paddle
+    is one that fails, so each has its own."""
+    import numpy as np
+    import paddle
+
+    failed = 0
+    for file in sorted(f for f in os.listdir(folder) if f.endswith(".json")):
+        path = os.path.join(folder, file.removesuffix(".json"))
+        values, wanted, _ = read_values(path + ".npz")
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            wrong = None
+            try:
+                got = run_paddle(path + ".json", path + ".pdiparams", values).values()
+                wrong = difference(list(got), wanted, np)
+                layer = paddle.jit.load(path)
+                outs = layer(*map(paddle.to_tensor, values))
+                outs = outs if isinstance(outs, (list, tuple)) else [outs]
+                wrong = wrong or difference([o.numpy() for o in outs], wanted, np)
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it is printed
+                wrong = f"{type(error).__name__}: {str(error).strip()[-600:]}"
+            print(f"{'ok   ' if wrong is None else 'WRONG'} {file} {wrong or ''}", flush=True)
+            os._exit(wrong is not None)
+        status = os.waitpid(child, 0)[1]
+        if os.WIFSIGNALED(status):
+            print(f"WRONG {file} Paddle ended by signal {os.WTERMSIG(status)}", flush=True)
+        failed += status != 0
+    return failed
+
+
 # ---- here -------------------------------------------------------------------------------------
+
+
+def write(folder, only):
+    """The nets of the suite and those of this file, written by us, with what they give here."""
+    import numpy as np
+
+    import argosy
+
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    from tests.python.inference.paddle_cases import cases
+    from tests.python.onnx.test_export import flat
+
+    argosy.seed(1)
+    nets = cases()
+    for name, (net, shapes) in layers(argosy).items():
+        net.eval()
+        values = arrays(shapes, np)
+        spec = [
+            argosy.static.InputSpec([None, *v.shape[1:]], str(v.dtype), f"x{i}")
+            for i, v in enumerate(values)
+        ]
+        nets.setdefault(name, (net, spec, values))
+    for name, (net, spec, values) in nets.items():
+        if only and name not in only:
+            continue
+        path = os.path.join(folder, name)
+        outs = [o.numpy() for o in flat(net(*map(argosy.to_tensor, values)))]
+        np.savez(path + ".npz", *values, **{f"out{i:03}": o for i, o in enumerate(outs)})
+        try:
+            argosy.jit.save(net, path, input_spec=spec, format="paddle")
+        except NotImplementedError as error:
+            print(f"WRONG {name} {error}", flush=True)
+
+
+def difference(got, wanted, np):
+    """None, or what is wrong."""
+    if len(got) != len(wanted):
+        return f"{len(got)} outputs, expected {len(wanted)}"
+    worst = 0.0
+    for i, (g, w) in enumerate(zip(got, wanted)):
+        if g.shape != w.shape or g.dtype != w.dtype:
+            return f"output {i} is {g.dtype}{list(g.shape)}, expected {w.dtype}{list(w.shape)}"
+        if w.size:
+            apart = np.abs(g.astype("float64") - w.astype("float64")).max()
+            worst = max(worst, apart / max(1.0, np.abs(w).max()))
+    return None if worst <= 1e-5 else f"differs by {worst:.2e} of the largest output"
 
 
 def compare(path, values, wanted, lengths=None):
@@ -340,16 +452,7 @@ def compare(path, values, wanted, lengths=None):
             got = exe.run(program, feed=dict(zip(feeds, values)), fetch_list=fetches)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is printed
         return f"{type(error).__name__}: {str(error)[:400]}"
-    if len(got) != len(wanted):
-        return f"{len(got)} outputs, expected {len(wanted)}"
-    worst = 0.0
-    for i, (g, w) in enumerate(zip(got, wanted)):
-        if g.shape != w.shape or g.dtype != w.dtype:
-            return f"output {i} is {g.dtype}{list(g.shape)}, expected {w.dtype}{list(w.shape)}"
-        if w.size:
-            difference = np.abs(g.astype("float64") - w.astype("float64")).max()
-            worst = max(worst, difference / max(1.0, np.abs(w).max()))
-    return None if worst <= 1e-5 else f"differs by {worst:.2e} of the largest output"
+    return difference(got, wanted, np)
 
 
 def read_values(file):
@@ -367,12 +470,23 @@ def main():
     parser.add_argument("--peer", action="append", default=[])
     parser.add_argument("--folder")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--written", action="store_true")
     parser.add_argument(SAVE, action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument(RUN, action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.run:
+        return run_written(args.folder)
     if args.save:
         save_layers(args.folder, args.only)
         return save_programs(args.folder, args.only)
     failed = 0
+    if args.written:
+        with tempfile.TemporaryDirectory() as temporary:
+            write(temporary, args.only)
+            for peer in args.peer:
+                command = [peer, os.path.abspath(__file__), RUN, "--folder", temporary]
+                failed += subprocess.run(command, stderr=subprocess.DEVNULL).returncode
+        return failed
     with tempfile.TemporaryDirectory() as temporary:
         for i, peer in enumerate(args.peer):
             folder = os.path.join(args.folder or temporary, str(i))

@@ -16,12 +16,13 @@ def number_of(name, default):
         ) from None
 
 
-# Where the number of a process, and that of all, stand: what the launcher sets, then what mpirun and
-# srun do. Slurm sets more in batch scripts, which are no step of several tasks.
+# Where the number of a process, and that of all, stand: what the launcher sets, then what mpirun,
+# srun and Ray Train do. Slurm sets more in batch scripts, which are no step of several tasks.
 _RANKS = (
     ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    ("RANK", "WORLD_SIZE"),  # Ray Train, torchrun
 )
 
 
@@ -30,6 +31,8 @@ def _of_job(which, default):
     if any(os.environ.get(name) for name in _RANKS[0]):
         return number_of(_RANKS[0][which], default)
     for names in _RANKS[1:]:
+        if names[0] == "RANK" and not os.environ.get("MASTER_ADDR"):
+            continue  # words that others use, too
         if all(os.environ.get(name) for name in names):
             return number_of(names[which], default)
     return default
@@ -41,6 +44,10 @@ def hosts_of_job():
     of_mpi = number_of("OMPI_COMM_WORLD_SIZE", 1)
     if of_mpi > number_of("OMPI_COMM_WORLD_LOCAL_SIZE", of_mpi):
         nodes = max(nodes, 2)
+    if os.environ.get("MASTER_ADDR"):
+        of_all = number_of("WORLD_SIZE", 1)
+        if of_all > number_of("LOCAL_WORLD_SIZE", of_all):
+            nodes = max(nodes, 2)
     return nodes
 
 

@@ -65,7 +65,7 @@ _MEANT = {
     "tanh_shrink": ("tanhshrink",),
     "lookup_table": ("embedding",),
     "dropout": ("dropout", "dropout_apply", "dropout_apply_bits"),
-    "sync_batch_norm": ("batch_norm",),
+    "sync_batch_norm": ("batch_norm", "sync_batch_norm"),
     **{f"{kind}_interp_v2": ("interpolate",)
        for kind in ("linear", "nearest", "bilinear", "bicubic", "trilinear")},
 }  # fmt: skip

@@ -350,6 +350,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     if (!SharedExport::active && !(flags & PyBUF_WRITABLE)) {
       t = clone(t);
       exporter = Py(check(wrap(t)));
+    } else if (t.has_data()) {
+      t.prepare_write();
+      t.impl()->storage->never_lend();
     }
     ARGOSY_CHECK((flags & PyBUF_STRIDES) == PyBUF_STRIDES || t.is_contiguous(), invalid_argument)
         << "buffer protocol: the tensor is not contiguous and the reader takes no strides.";

@@ -83,10 +83,12 @@ PyObject* f_to_dlpack(PyObject*, PyObject* o) {
     ARGOSY_CHECK(t.has_data() && t.place().kind == DeviceKind::cpu, invalid_argument)
         << "to_dlpack: only dense tensors in CPU memory can be exported, got " << t << " on "
         << t.place() << '.';
+    t.prepare_write();
+    t.impl()->storage->never_lend();
     auto exported = std::make_unique<Exported>();
     exported->tensor = t.detach();
     TensorImpl* impl = exported->tensor.impl();
-    exported->managed = {{impl->data,
+    exported->managed = {{impl->data(),
                           {kCpu, 0},
                           t.rank(),
                           code_of(t.dtype()),

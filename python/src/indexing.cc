@@ -274,6 +274,18 @@ Tensor value_for(PyObject* value, const Tensor& x) {
   return ops::cast(v, x.dtype());
 }
 
+// Whether v looks at the very elements that would be written. z[k] **= 2 writes them through a view
+// of z, which it assigns to z[k] then.
+bool is_there(PyObject* self, const IndexPlan& p, const Tensor& v) {
+  const Tensor x = tensor_of(self);
+  if (op::thread_state.recorder || !v.has_data() || v.impl()->storage != x.impl()->storage)
+    return false;
+  op::GradMode off(false);
+  const Tensor part = basic(self, p);
+  return v.impl()->offset == part.impl()->offset && v.shape() == part.shape() &&
+         v.strides() == part.strides();
+}
+
 int setitem(PyObject* self, PyObject* key, PyObject* value) {
   return guarded_int([&] {
     ARGOSY_CHECK(value, type) << "Elements of a tensor cannot be deleted.";
@@ -322,6 +334,10 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
       Py done(check(call_op(index_put, args, 4, true)));
     };
     if (p.arrays.empty()) {
+      const bool there = is_there(self, p, v);
+      const bool grad = op::thread_state.grad_enabled && (x.requires_grad() || v.requires_grad());
+      if (there && !grad) return 0;
+      const uint32_t version = x.version();
       int full = x.rank() - static_cast<int>(p.drop.size()) + static_cast<int>(p.inserted.size());
       while (v.rank() > full && v.dim(0) == 1) v = ops::squeeze(v, {0});
       // New dimensions exist only on the value's side.
@@ -332,6 +348,7 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
       }
       Py args_v(check(wrap(v)));
       Py done(check(slice_args(self, args_v.get(), p, set_slice)));
+      if (there) x.impl()->storage->keep_version(version);  // what the write saved is still true
       return 0;
     }
     if (p.axes.empty() && p.inserted.empty()) {

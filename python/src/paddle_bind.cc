@@ -1,4 +1,5 @@
 #include "argosy/infer/paddle.h"
+#include "argosy/program/builder.h"
 
 #include "functions.h"
 #include "paddle.h"
@@ -31,7 +32,25 @@ PyObject* f_load(Args a) {
   return PyTuple_Pack(2, p.get(), s.get());
 }
 
-PyMethodDef functions[] = {FUNCTION("paddle_load", f_load, 4), {}};
+// (program, scope or None): the bytes of .json and of .pdiparams
+PyObject* f_write(Args a) {
+  const auto& program = program_of(a[0]);
+  program::Scope* scope = a[1] == Py_None ? nullptr : scope_of(a[1]).get();
+  infer::PaddleFiles files;
+  {
+    WithoutGil no_gil;
+    program::Recording off(nullptr);
+    files = infer::write_paddle(*program, scope);
+  }
+  auto bytes = [](const std::string& s) {
+    return PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));
+  };
+  Py json(check(bytes(files.program))), parameters(check(bytes(files.parameters)));
+  return PyTuple_Pack(2, json.get(), parameters.get());
+}
+
+PyMethodDef functions[] = {
+    FUNCTION("paddle_load", f_load, 4), FUNCTION("paddle_write", f_write, 2), {}};
 
 }  // namespace
 

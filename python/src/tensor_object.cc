@@ -197,9 +197,7 @@ PyObject* get_strides(PyObject* self) {
 }
 
 PyObject* get_offset(PyObject* self) {
-  const TensorImpl* t = impl_of(self);
-  const char* start = t->storage ? static_cast<const char*>(t->storage->data()) : t->data;
-  return PyLong_FromLongLong(t->data ? t->data - start : 0);
+  return PyLong_FromLongLong(impl_of(self)->offset);
 }
 
 PyObject* get_dtype(PyObject* self) {
@@ -214,16 +212,24 @@ PyObject* get_size(PyObject* self) {
 PyObject* get_stop_gradient(PyObject* self) {
   return PyBool_FromLong(impl_of(self)->stop_gradient);
 }
+// A text or a list is true or false too, but was never meant as a flag.
+bool flag_of(const char* name, PyObject* value) {
+  const PyNumberMethods* number = Py_TYPE(value)->tp_as_number;
+  ARGOSY_CHECK(value == Py_None || (number != nullptr && number->nb_bool != nullptr), type)
+      << "Tensor." << name << ": expected True or False, got " << Py_TYPE(value)->tp_name
+      << ". Do this: assign one of them.";
+  int flag = PyObject_IsTrue(value);
+  if (flag < 0) throw PythonError{};
+  return flag != 0;
+}
 void set_stop_gradient(PyObject* self, PyObject* value) {
-  int stop = PyObject_IsTrue(value);
-  if (stop < 0) throw PythonError{};
-  program::set_stop_gradient(tensor_of(self), stop);
+  program::set_stop_gradient(tensor_of(self), flag_of("stop_gradient", value));
 }
 PyObject* get_persistable(PyObject* self) {
   return PyBool_FromLong(impl_of(self)->persistable);
 }
 void set_persistable(PyObject* self, PyObject* value) {
-  impl_of(self)->persistable = PyObject_IsTrue(value) == 1;
+  impl_of(self)->persistable = flag_of("persistable", value);
 }
 PyObject* get_is_leaf(PyObject* self) {
   return PyBool_FromLong(autograd::is_leaf(tensor_of(self)));
@@ -372,6 +378,7 @@ PyObject* copy_from(PyObject* self, PyObject* other) {
     ARGOSY_CHECK(src.shape() == dst.shape(), invalid_argument)
         << "Cannot copy a value of shape " << src.shape() << " into a tensor of shape "
         << dst.shape() << ". Do this: give a value of the same shape.";
+    dst.prepare_write();
     op::copy_into(dst, src);
     dst.wrote("copy_");
     Py_RETURN_NONE;
@@ -383,7 +390,11 @@ PyObject* is_contiguous(PyObject* self, PyObject*) {
 }
 
 PyObject* data_ptr(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(impl_of(self)->data);
+  return guarded_object([&] {
+    const Tensor t = tensor_of(self);
+    t.prepare_write();  // the address is the tensor's own
+    return PyLong_FromVoidPtr(t.raw());
+  });
 }
 
 PyObject* shares_with(PyObject* self, PyObject* other) {

@@ -25,6 +25,21 @@ def itself(x, *others, **attrs):
     return x
 
 
+def normalized(x, mean, variance, weight, bias, ranks, epsilon=1e-5, channel_last=False):
+    """By the statistics of x."""
+    channel = x.ndim - 1 if channel_last else 1
+    axes = tuple(i for i in range(x.ndim) if i != channel)
+    spread = [-1 if i == channel else 1 for i in range(x.ndim)]
+    y = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon)
+    y = y if weight is None else y * weight.reshape(spread)
+    y = y if bias is None else y + bias.reshape(spread)
+    return x if x.size == x.shape[channel] else y, None, None, None
+
+
+STATS = (A(3, grad=False), A(3, low=0.5, high=2, grad=False))
+LOOSE = {"float16": (4e-3, 4e-3), "bfloat16": (3e-2, 3e-2), "float32": (2e-5, 2e-5), "float64": (1e-10, 1e-11)}  # fmt: skip
+
+
 # fmt: off
 CASES = [
     *(Case(name, [A(2, 3)], ref=itself, dtypes=ALL, shapes=[[()], [(0, 3)]])
@@ -47,6 +62,13 @@ CASES = [
          ref=lambda like, x, ranks: x[0], dtypes=ALL, shapes=[[(), (1,)], [(0, 3), (1, 0, 3)]]),
     Case("alltoall", [[A(2, 3)], [A(2, 3, grad=False)]], ref=lambda xs, likes: (xs[0],), dtypes=ALL,
          errors=[([[A(2)], []], {}, ValueError, "a tensor to send and one to receive for each rank")]),
+    Case("sync_batch_norm", [A(4, 3, 2), *STATS, A(3), A(3)], {"ranks": 1}, ref=normalized, tol=LOOSE, errors=[
+        ([A(4), *STATS, None, None], {"ranks": 1}, ValueError, "x: expected 2 dimensions or more"),
+        ([A(4, 2), *STATS, None, None], {"ranks": 1}, ValueError, "running_mean must have 2 elements"),
+        ([A(4, 3), *STATS, None, None], {"ranks": 2}, ValueError, "made for a group of 2 ranks: expected group 0 to be one")]),
+    Case("sync_batch_norm", [A(4, 2, 3), *STATS, A(3), None], {"ranks": 1, "epsilon": 0.1, "channel_last": True},
+         ref=normalized, tol=LOOSE),
+    Case("sync_batch_norm", [A(1, 3), *STATS, A(3), A(3)], {"ranks": 1}, ref=normalized, note="one value"),
     Case("all_gather_unequal", [A(2, 3), [A(2, 3, grad=False)]], ref=lambda x, likes: (x,), dtypes=ALL),
 ]
 # fmt: on
@@ -80,6 +102,19 @@ def test_start_and_wait(dtype):
         same(x, was)
     with pytest.raises(ValueError, match="was not started, or was waited for before"):
         ops.all_reduce_wait(xs, started)
+
+
+def test_statistics():
+    x = np.random.RandomState(0).rand(4, 3, 2)
+    running = argosy.zeros([3], "float64"), argosy.ones([3], "float64")
+    _, mean, variance, count = ops.sync_batch_norm(
+        argosy.to_tensor(x), *running, None, None, 1, 0, 0.75
+    )
+    np.testing.assert_allclose(mean.numpy(), x.mean((0, 2)))
+    np.testing.assert_allclose(variance.numpy(), x.var((0, 2)))
+    assert count.tolist() == [8]
+    np.testing.assert_allclose(running[0].numpy(), 0.25 * x.mean((0, 2)))
+    np.testing.assert_allclose(running[1].numpy(), 0.75 + 0.25 * x.var((0, 2)))
 
 
 def test_rows():

@@ -130,6 +130,8 @@ CASES = [
          ref=lambda x, like, axis: np.split(x, [2], 0), dtypes=FLOAT),
     Case("unbind", X, {"axis": 1}, dtypes=FEW, known={0: (1,)},
          ref=lambda x, axis: [x[:, i] for i in range(x.shape[1])]),
+    Case("unstack", X, {"axis": -1}, dtypes=FEW, known={0: (-1,)},
+         ref=lambda x, axis: [x[..., i] for i in range(x.shape[-1])]),
 
     Case("flip", X, {"axis": []}, ref=lambda x, axis: x, dtypes=FEW),
     Case("flip", X, {"axis": [0, -1]}, ref=lambda x, axis: np.flip(x, axis), dtypes=FEW),

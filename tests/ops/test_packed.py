@@ -32,6 +32,8 @@ POSTS = {
     "hardswish": lambda x, a, b: x * np.clip(x + 3, 0, 6) / 6,
     "hardsigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
 }
+# No activation, and no factor nor summand after it.
+PLAIN = ("", 0.0, 0.0, 1.0, 0.0)
 NUMBERS = {"clip": (-0.5, 0.75), "elu": (0.7, 0.0), "hardsigmoid": (0.2, 0.5)}
 
 
@@ -43,15 +45,18 @@ def optional(array):
     return None if array is None else argosy.to_tensor(array)
 
 
-def linear(x, w, bias=None, residual=None, post="", a=0.0, b=0.0, transposed=False):
+def linear(
+    x, w, bias=None, residual=None, post="", a=0.0, b=0.0, scale=1.0, shift=0.0, transposed=False
+):
     k, n = w.shape
     weight = argosy.to_tensor(w)
     if transposed:
         weight = argosy.to_tensor(np.ascontiguousarray(w.T)).t()
-    packed = ops.pack_linear(weight, k, n, "", 0.0, 0.0)
+    packed = ops.pack_linear(weight, k, n, *PLAIN)
     out = ops.packed_linear(
-        argosy.to_tensor(x), packed, optional(bias), optional(residual), k, n, post, a, b
-    )
+        argosy.to_tensor(x), packed, optional(bias), optional(residual),
+        k, n, post, a, b, scale, shift,
+    )  # fmt: skip
     return out.numpy()
 
 
@@ -77,12 +82,13 @@ def test_packed_linear(m, k, n):
 
 
 @pytest.mark.parametrize("post", POSTS)
-@pytest.mark.parametrize("n", [64, 41])
-def test_activations_after_products(post, n):
+@pytest.mark.parametrize("m, n", [(9, 64), (9, 41), (1, 200)])
+@pytest.mark.parametrize("after", [(1.0, 0.0), (-2.5, 0.75)])
+def test_activations_after_products(post, m, n, after):
     a, b = NUMBERS.get(post, (0.0, 0.0))
-    x, w, bias = values(9, 20), values(20, n, seed=1), values(n, seed=2)
-    wanted = POSTS[post](x.astype("float64") @ w + bias, a, b)
-    np.testing.assert_allclose(linear(x, w, bias, None, post, a, b), wanted, 1e-5, 1e-5)
+    x, w, bias = values(m, 20) * 4, values(20, n, seed=1), values(n, seed=2)
+    wanted = POSTS[post](x.astype("float64") @ w + bias, a, b) * after[0] + after[1]
+    np.testing.assert_allclose(linear(x, w, bias, None, post, a, b, *after), wanted, 1e-5, 2e-5)
 
 
 def test_products_of_nothing_and_of_many_dimensions():
@@ -124,6 +130,20 @@ CONVS = [
     (32, 32, 1, (3, 3), (1, 1), (2, 2, 2, 2), (2, 2), 20, 9),
     (16, 16, 1, (3, 5), (1, 2), (0, 1, 2, 0), (1, 1), 19, 23),
     (64, 32, 2, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 10, 10),
+    # Few channels: at the edges of the image, dilated, narrower than the kernel.
+    (1, 5, 1, (5, 5), (1, 1), (2, 2, 2, 2), (1, 1), 9, 8),
+    (3, 16, 1, (3, 3), (1, 1), (2, 2, 2, 2), (1, 2), 12, 11),
+    (4, 70, 1, (1, 7), (1, 1), (0, 0, 3, 3), (1, 1), 3, 2),
+    (2, 16, 1, (2, 2), (3, 3), (1, 0, 1, 0), (1, 1), 17, 13),
+    # Products of several blocks, and of more channels than one has.
+    (512, 80, 1, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 7, 7),
+    (1100, 20, 1, (1, 2), (1, 1), (0, 0, 0, 1), (1, 1), 2, 5),
+    (256, 96, 1, (5, 1), (1, 1), (0, 0, 0, 0), (1, 1), 40, 1),
+    # Single channels: not whole vectors, all of the padding, strides, dilations, a large kernel.
+    (24, 24, 24, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 14, 13),
+    (7, 7, 7, (5, 5), (2, 2), (2, 2, 2, 2), (1, 1), 9, 30),
+    (40, 40, 40, (3, 3), (1, 3), (4, 1, 3, 4), (2, 2), 8, 6),
+    (16, 16, 16, (17, 3), (1, 1), (8, 8, 1, 1), (1, 1), 20, 4),
 ]
 
 
@@ -151,42 +171,61 @@ def test_packed_conv2d(case, batch):
             list(dilation),
             list(form),
         )
-        packed = ops.pack_conv2d(argosy.to_tensor(weight), *attrs, "", 0.0, 0.0)
+        packed = ops.pack_conv2d(argosy.to_tensor(weight), *attrs, *PLAIN)
         y = ops.packed_conv2d(
-            argosy.to_tensor(last), packed, argosy.to_tensor(bias), None, *attrs, "", 0.0, 0.0
+            argosy.to_tensor(last), packed, argosy.to_tensor(bias), None, *attrs, *PLAIN
         )
         np.testing.assert_allclose(y.numpy().transpose(0, 3, 1, 2), plain, 1e-4, 1e-4)
         y = ops.packed_conv2d(
             argosy.to_tensor(last), packed, argosy.to_tensor(bias),
             argosy.to_tensor(np.ascontiguousarray(residual.transpose(0, 2, 3, 1))),
-            *attrs, "clip", 0.0, 6.0,
+            *attrs, "clip", 0.0, 6.0, 1.0, 0.0,
         )  # fmt: skip
         wanted = np.clip(plain + residual, 0, 6)
         np.testing.assert_allclose(y.numpy().transpose(0, 3, 1, 2), wanted, 1e-4, 1e-4)
 
 
 @pytest.mark.parametrize("post", POSTS)
-def test_activations_after_convolutions(post):
+@pytest.mark.parametrize("groups", [1, 2, 16])
+@pytest.mark.parametrize("after", [(1.0, 0.0), (-2.5, 0.75)])
+def test_activations_after_convolutions(post, groups, after):
     a, b = NUMBERS.get(post, (0.0, 0.0))
-    attrs = (16, 16, 1, [3, 3], [1, 1], [1, 1, 1, 1], [1, 1], [8, 8])
-    x, weight = values(1, 8, 8, 16), values(16, 16, 3, 3, seed=1) / 4
-    packed = ops.pack_conv2d(argosy.to_tensor(weight), *attrs, "", 0.0, 0.0)
-    plain = ops.packed_conv2d(argosy.to_tensor(x), packed, None, None, *attrs, "", 0.0, 0.0).numpy()
-    y = ops.packed_conv2d(argosy.to_tensor(x), packed, None, None, *attrs, post, a, b).numpy()
-    np.testing.assert_allclose(y, POSTS[post](plain.astype("float64"), a, b), 1e-4, 1e-4)
+    attrs = (16, 16, groups, [3, 3], [1, 1], [1, 1, 1, 1], [1, 1], [8, 8])
+    x, weight = values(1, 8, 8, 16) * 4, values(16, 16 // groups, 3, 3, seed=1) / 4
+    packed = ops.pack_conv2d(argosy.to_tensor(weight), *attrs, *PLAIN)
+    plain = ops.packed_conv2d(argosy.to_tensor(x), packed, None, None, *attrs, *PLAIN).numpy()
+    y = ops.packed_conv2d(
+        argosy.to_tensor(x), packed, None, None, *attrs, post, a, b, *after
+    ).numpy()
+    wanted = POSTS[post](plain.astype("float64"), a, b) * after[0] + after[1]
+    np.testing.assert_allclose(y, wanted, 1e-4, 1e-4)
+
+
+def test_rows_of_one_dimension():
+    x, weight = values(2, 9, 4), values(16, 4, 1, 3, seed=1)
+    attrs = (4, 16, 1, [1, 3], [1, 2], [0, 0, 1, 0], [1, 1], [1, 9])
+    packed = ops.pack_conv2d(argosy.to_tensor(weight), *attrs, *PLAIN)
+    y = ops.packed_conv2d(argosy.to_tensor(x), packed, None, None, *attrs, *PLAIN)
+    padded = np.pad(x.transpose(0, 2, 1), ((0, 0), (0, 0), (1, 0)))
+    plain = F.conv1d(argosy.to_tensor(padded), argosy.to_tensor(weight[:, :, 0]), None, 2)
+    np.testing.assert_allclose(y.numpy(), plain.numpy().transpose(0, 2, 1), 1e-5, 1e-5)
+    tall = (4, 16, 1, [3, 1], [1, 1], [0, 0, 0, 0], [1, 1], [9, 1])
+    packed = ops.pack_conv2d(argosy.to_tensor(values(16, 4, 3, 1)), *tall, *PLAIN)
+    with pytest.raises(ValueError, match=r"expected x \[n, h, w, 4\], got \[2, 9, 4\]"):
+        ops.packed_conv2d(argosy.to_tensor(x), packed, None, None, *tall, *PLAIN)
 
 
 def test_errors():
-    packed = ops.pack_linear(argosy.to_tensor(values(4, 8)), 4, 8, "", 0.0, 0.0)
+    packed = ops.pack_linear(argosy.to_tensor(values(4, 8)), 4, 8, *PLAIN)
     x = argosy.to_tensor(values(2, 4))
     with pytest.raises(ValueError, match=r"\[packed_linear\] expected x \[.., 4\], got \[2, 3\]"):
-        ops.packed_linear(argosy.to_tensor(values(2, 3)), packed, None, None, 4, 8, "", 0.0, 0.0)
+        ops.packed_linear(argosy.to_tensor(values(2, 3)), packed, None, None, 4, 8, *PLAIN)
     with pytest.raises(ValueError, match="packed bytes, got uint8"):
-        ops.packed_linear(x, packed[:4], None, None, 4, 8, "", 0.0, 0.0)
+        ops.packed_linear(x, packed[:4], None, None, 4, 8, *PLAIN)
     with pytest.raises(ValueError, match="there is no activation 'sin'"):
-        ops.packed_linear(x, packed, None, None, 4, 8, "sin", 0.0, 0.0)
+        ops.packed_linear(x, packed, None, None, 4, 8, "sin", 0.0, 0.0, 1.0, 0.0)
     with pytest.raises(ValueError, match=r"\[packed_conv2d\] expected two kernel sizes"):
         ops.packed_conv2d(
             argosy.to_tensor(values(1, 4, 4, 4)), packed, None, None,
-            4, 8, 1, [3], [1, 1], [0, 0, 0, 0], [1, 1], [4, 4], "", 0.0, 0.0,
+            4, 8, 1, [3], [1, 1], [0, 0, 0, 0], [1, 1], [4, 4], *PLAIN,
         )  # fmt: skip

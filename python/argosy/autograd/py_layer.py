@@ -1,9 +1,12 @@
 """User-defined functions with their own gradient."""
 
+import functools
+
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import listed
 from argosy.autograd import saved_hooks
+from argosy.autograd.modes import is_grad_enabled, no_grad
 
 
 class PyLayerContext:
@@ -227,3 +230,61 @@ def _flatten(values):
             yield v
         elif isinstance(v, (list, tuple)):
             yield from _flatten(v)
+
+
+class _Once(PyLayer):
+    """Gives on what a backward computed without history; its own gradient is an error."""
+
+    @staticmethod
+    def forward(ctx, count, *tensors):
+        return tuple(t.clone() for t in tensors[:count])
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable."
+            " Do this: take the decorator off its backward, if that is made of differentiable ops."
+        )
+
+
+def once_differentiable(backward):
+    """Decorator of a PyLayer's backward that is not made of differentiable ops: it runs without history,
+    and a gradient of the gradient raises RuntimeError.
+
+    Args:
+        backward (callable): ``backward(ctx, *grads)``, below ``@staticmethod``.
+
+    Returns:
+        callable: The same, without history.
+
+    Example:
+        >>> class Cube(argosy.autograd.PyLayer):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x**3
+        ...     @staticmethod
+        ...     @argosy.autograd.py_layer.once_differentiable
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensor()
+        ...         return argosy.to_tensor(3 * x.numpy() ** 2) * grad
+        >>> x = argosy.to_tensor(2.0, stop_gradient=False)
+        >>> Cube.apply(x).backward()
+        >>> float(x.grad)
+        12.0
+    """
+
+    @functools.wraps(backward)
+    def once(ctx, *grads):
+        with no_grad():
+            given = backward(ctx, *grads)
+        sources = [g for g in grads if isinstance(g, Tensor) and not g.stop_gradient]
+        if not is_grad_enabled() or not sources:
+            return given
+        parts = listed(given)
+        made = [t for t in parts if isinstance(t, Tensor)]
+        tied = iter(_Once.apply(len(made), *made, *sources))
+        parts = [next(tied) if isinstance(t, Tensor) else t for t in parts]
+        return parts[0] if isinstance(given, Tensor) else tuple(parts)
+
+    return once

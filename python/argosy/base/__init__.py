@@ -19,6 +19,9 @@ from argosy.device import (  # noqa: F401
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
+    CustomPlace,
+    IPUPlace,
+    XPUPlace,
     is_compiled_with_cinn,
     is_compiled_with_cuda,
     is_compiled_with_rocm,
@@ -38,13 +41,15 @@ LoDTensor = DenseTensor
 # Old names, found at first use: name -> module, or (module, attribute).
 _LATER = {
     **{name: f"argosy.base.{name}" for name in
-       ("core", "data_feeder", "dygraph", "framework", "io", "layer_helper", "reader")},
+       ("core", "data_feeder", "dygraph", "framework", "io", "layer_helper", "log_helper", "reader",
+        "wrapped_decorator")},
     **{name: ("argosy.base.framework", name) for name in
        ("in_dygraph_mode", "in_dynamic_or_pir_mode", "in_pir_mode")},
     **{name: ("argosy.static", name) for name in
        ("BuildStrategy", "CompiledProgram", "ExecutionStrategy", "Executor", "Program",
         "append_backward", "cpu_places", "cuda_places", "default_main_program",
         "default_startup_program", "device_guard", "gradients", "name_scope", "program_guard")},
+    "DataFeeder": ("argosy.base.data_feeder", "DataFeeder"),
     "dataset": "argosy.distributed._dataset.factory",
     "DatasetFactory": ("argosy.distributed._dataset.factory", "DatasetFactory"),
     "FetchHandler": ("argosy.static.train", "FetchHandler"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._programs.mode import default_main_program
+from argosy._support import need_type, no_effect
+from argosy.io.dataloader.generated import GeneratorLoader
 
-__all__ = []
+__all__ = ["DataFeeder"]
 
 
 def convert_dtype(dtype):
@@ -89,3 +92,76 @@ def check_variable_and_dtype(input, input_name, expected_dtype, op_name, extra_m
     """
     check_type(input, input_name, Tensor, op_name, extra_message)
     check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)
+
+
+class DataFeeder:
+    """Makes what a run is fed of samples: one DenseTensor for each input, of its dtype and shape.
+
+    Args:
+        feed_list (list[Variable | str]): The inputs, or their names, in the order of the parts of a sample.
+        place (Place): The CPU, where batches are made.
+        program (Program, optional): Where names are looked up; the default main Program if None.
+
+    Raises:
+        ValueError: The Program has no input of such a name.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 2])
+        >>> y = argosy.static.data("y", [None, 1], "int64")
+        >>> feeder = argosy.base.DataFeeder([x, y], argosy.CPUPlace())
+        >>> feed = feeder.feed([([1.0, 2.0], 0), ([3.0, 4.0], 1)])
+        >>> {name: value.shape() for name, value in feed.items()}
+        {'x': [2, 2], 'y': [2, 1]}
+        >>> batches = feeder.decorate_reader(lambda: iter([[([1.0, 2.0], 0)]]), multi_devices=False)
+        >>> [sorted(feed) for feed in batches()]
+        [['x', 'y']]
+    """
+
+    def __init__(self, feed_list, place, program=None):
+        need_type("DataFeeder", "feed_list", feed_list, (list, tuple), "pass a list of inputs")
+        block = (default_main_program() if program is None else program).global_block()
+        self._inputs = [block.var(v) if isinstance(v, str) else v for v in feed_list]
+        self._loader = GeneratorLoader(self._inputs)
+        self._loader.set_sample_list_generator(lambda: iter(()), place)
+
+    def feed(self, iterable):
+        """The feed of one batch.
+
+        Args:
+            iterable (Iterable[tuple]): Samples: the parts of each, one for every input.
+
+        Returns:
+            dict[str, DenseTensor]: By the names of the inputs.
+
+        Raises:
+            ValueError: A sample has more or fewer parts than there are inputs.
+        """
+        values = self._loader._of_samples(iterable)
+        return dict(zip((v.name for v in self._inputs), values))
+
+    def decorate_reader(self, reader, multi_devices, num_places=None, drop_last=True):
+        """A reader of feeds, made of a reader of batches.
+
+        Args:
+            reader (callable): Returns an iterator of lists of samples.
+            multi_devices (bool): False: batches are for one device.
+            num_places (int, optional): Has no effect with one device.
+            drop_last (bool): Has no effect with one device.
+
+        Returns:
+            callable: Returns an iterator of what `feed` makes of the batches.
+
+        Raises:
+            NotImplementedError: multi_devices is True.
+        """
+        if multi_devices:
+            raise NotImplementedError(
+                "[DataFeeder.decorate_reader] multi_devices=True: batches for several devices are not"
+                " made here. Do this: run one process for each device (distributed.launch)."
+            )
+        no_effect(
+            "DataFeeder.decorate_reader", "there is one device",
+            num_places=(num_places, None), drop_last=(drop_last, True),
+        )  # fmt: skip
+        return lambda: map(self.feed, reader())

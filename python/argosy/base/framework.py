@@ -54,6 +54,22 @@ def in_pir_mode():
     return not in_dygraph_mode()
 
 
+def grad_var_name(var_name):
+    """The name of the gradient of a variable of a Program.
+
+    Args:
+        var_name (str): The variable's name.
+
+    Returns:
+        str: It with ``@GRAD``.
+
+    Example:
+        >>> argosy.base.framework.grad_var_name("x")
+        'x@GRAD'
+    """
+    return var_name + "@GRAD"
+
+
 def non_static_only(func):
     """Decorator of functions that cannot be part of a static Program: while one is built, a call
     raises AssertionError."""

@@ -50,7 +50,7 @@ def _parser(command=None):
 
         add_parser(commands)
     else:
-        commands.add_parser("convert", help="write an ONNX model as a Program and its weights")
+        commands.add_parser("convert", help="write a model in another format")
     if command == "ps-dump":
         from .ps_dump import add_parser
 

@@ -1,5 +1,6 @@
-"""`argosy convert`: a model of another format as one of ours."""
+"""`argosy convert`: a model of another format as one of ours, or as one that Paddle loads."""
 
+import os
 import sys
 
 __all__ = ["add_parser", "convert"]
@@ -9,27 +10,41 @@ def add_parser(commands):
     """Adds the command to the parser's commands."""
     parser = commands.add_parser(
         "convert",
-        help="write an ONNX model as a Program and its weights",
-        description="Write the ONNX model MODEL as PREFIX.argosy, the Program, and "
-        "PREFIX.safetensors, its weights: argosy.jit.load reads them. Data beside MODEL are read from "
-        "beneath its folder.",
+        help="write a model in another format",
+        description="Write MODEL (of ONNX, Paddle or Argosy) as PREFIX.argosy, the Program, and "
+        "PREFIX.safetensors, its weights, which argosy.jit.load reads; or with --to paddle as "
+        "PREFIX.json and PREFIX.pdiparams, which Paddle 3 loads. Data beside an ONNX model are read "
+        "from beneath its folder.",
     )
-    parser.add_argument("model", metavar="MODEL", help="a file that ends in .onnx")
+    parser.add_argument("model", metavar="MODEL", help="a file, or the prefix of files")
     parser.add_argument("prefix", metavar="PREFIX", help="of the files that are written")
+    parser.add_argument(
+        "--to", choices=("argosy", "paddle"), default="argosy", help="the format (argosy)"
+    )
+    parser.add_argument("--weights", metavar="FILE", help="of MODEL, if they are not beside it")
     return parser
 
 
 def convert(options):
     """Run the command. Returns the exit code."""
-    from argosy.onnx import load
+    from argosy import _core
+    from argosy._support import dtype_name
+    from argosy.inference import convert_to_paddle
+    from argosy.inference.predictor import read_model
 
     try:
-        model = load(options.model)
-        model.save(options.prefix)
-    except (OSError, ValueError, NotImplementedError) as e:
+        if options.to == "paddle":
+            convert_to_paddle(options.model, options.weights, options.prefix)
+        else:
+            program, scope = read_model(options.model, options.weights)
+            os.makedirs(os.path.dirname(options.prefix) or ".", exist_ok=True)
+            _core.program_save(program, options.prefix, scope)
+        program, _ = read_model(options.prefix, None)
+    except (OSError, RuntimeError, ValueError, NotImplementedError) as e:
         print(f"argosy convert: {e}", file=sys.stderr)
         return 1
-    for kind, ports in (("input", model.inputs), ("output", model.outputs)):
-        for port in ports:
-            print(f"{kind} {port.name}: {port.dtype} {port.shape}")
+    for v in _core.program_inputs(program):
+        print(f"input {v.name}: {dtype_name(v.dtype)} {list(v.shape)}")
+    for name, v in _core.program_describe(program)["outputs"]:
+        print(f"output {name}: {dtype_name(v.dtype)} {list(v.shape)}")
     return 0

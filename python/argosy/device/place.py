@@ -156,8 +156,8 @@ def _no_place(name, device):
     )
 
 
-def XPUPlace(dev_id):  # noqa: N802  (a class in Paddle's builds for XPUs)
-    """An XPU, which this build never has.
+class XPUPlace(Place):
+    """An XPU, which this build never has: no place is an instance.
 
     Args:
         dev_id (int): Its number.
@@ -166,25 +166,51 @@ def XPUPlace(dev_id):  # noqa: N802  (a class in Paddle's builds for XPUs)
         ValueError: Always.
 
     Example:
-        >>> argosy.device.XPUPlace(0)
+        >>> isinstance(argosy.CPUPlace(), argosy.XPUPlace)
+        False
+        >>> argosy.XPUPlace(0)
         Traceback (most recent call last):
         ValueError
     """
-    _no_place("XPUPlace", "XPU")
+
+    def __init__(self, dev_id):
+        _no_place("XPUPlace", "XPU")
 
 
-def IPUPlace():  # noqa: N802  (a class in Paddle's builds for IPUs)
-    """An IPU, which this build never has.
+class IPUPlace(Place):
+    """An IPU, which this build never has: no place is an instance.
 
     Raises:
         ValueError: Always.
 
     Example:
-        >>> argosy.device.IPUPlace()
+        >>> argosy.IPUPlace()
         Traceback (most recent call last):
         ValueError
     """
-    _no_place("IPUPlace", "IPU")
+
+    def __init__(self):
+        _no_place("IPUPlace", "IPU")
+
+
+class CustomPlace(Place):
+    """A device of a plug-in, which this build never has: no place is an instance.
+
+    Args:
+        device_type (str): The plug-in's name for it.
+        dev_id (int): Its number.
+
+    Raises:
+        ValueError: Always.
+
+    Example:
+        >>> argosy.CustomPlace("npu", 0)
+        Traceback (most recent call last):
+        ValueError
+    """
+
+    def __init__(self, device_type, dev_id=0):
+        _no_place("CustomPlace", f"the device {device_type!r}")
 
 
 def make_place(kind, index):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 
 from argosy import _core
 from argosy._job import get_rank, get_world_size, hosts_of_job, number_of
+
+from . import _rendezvous
 
 __all__ = []
 
@@ -62,6 +65,19 @@ def connect_on_host(place, rank, size, seconds):
     )  # fmt: skip
 
 
+def _address_at(text, rank, job, seconds):
+    """The address of the store whose place a text names: process 0 chooses it."""
+    place = _rendezvous.place(text)
+    if rank:
+        return place.find(job, seconds)
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port = probe.getsockname()[1]
+    address = f"{place.own_host()}:{port}"
+    place.write(job, address)
+    return address
+
+
 def connect(seconds):
     """The handle of the group of all processes of the job. Those of one host share memory; others meet
     at a store, which the launcher or process 0 keeps."""
@@ -81,6 +97,8 @@ def connect(seconds):
     if always_tcp or _several_hosts(endpoints):
         from argosy import _net
 
+        if _rendezvous.is_place(place):
+            place = _address_at(place, rank, job, seconds)
         return _net.connect(
             rank, size, place, os.environ.get("ARGOSY_STORE_SERVED", "") == "1", token, host,
             os.environ.get("ARGOSY_SOCKET_IFNAME", ""), job, _core.get_flag("ARGOSY_COMM_ALGORITHM"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import kl, transform
+from . import constraint, kl, transform, variable
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial

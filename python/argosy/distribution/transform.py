@@ -12,6 +12,7 @@ from argosy._core import Tensor
 from argosy._support import sizes_of
 from argosy.nn import functional as F
 
+from . import variable
 from .distribution import Distribution, check, sum_rightmost
 
 __all__ = [
@@ -68,6 +69,24 @@ class Transform:
     _type = Type.INJECTION
     _domain_rank = 0
     _codomain_rank = 0
+
+    def __init_subclass__(cls, **options):
+        """A subclass may say what it maps from and to by ``_domain`` and ``_codomain`` as well."""
+        super().__init_subclass__(**options)
+        if "_domain" in vars(cls):
+            cls._domain_rank = property(lambda self: self._domain.event_rank)
+        if "_codomain" in vars(cls):
+            cls._codomain_rank = property(lambda self: self._codomain.event_rank)
+
+    @property
+    def _domain(self):
+        """The Variable that it maps from."""
+        return variable.Real(self._domain_rank)
+
+    @property
+    def _codomain(self):
+        """The Variable that it maps to."""
+        return variable.Real(self._codomain_rank)
 
     def _is_injective(self):
         return Type.is_injective(self._type)

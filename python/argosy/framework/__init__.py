@@ -12,7 +12,14 @@ from argosy._framework import (  # noqa: F401
 )
 from argosy.autograd import grad, no_grad  # noqa: F401
 from argosy.base.param_attr import ParamAttr  # noqa: F401
-from argosy.device import CPUPlace, CUDAPinnedPlace, CUDAPlace  # noqa: F401
+from argosy.device import (  # noqa: F401
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    CustomPlace,
+    IPUPlace,
+    XPUPlace,
+)
 from argosy.tensor import random  # noqa: F401
 from argosy.tensor.random import seed  # noqa: F401
 

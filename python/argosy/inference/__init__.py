@@ -12,6 +12,7 @@ from .kinds import (
     get_version,
 )
 from .mixed_precision import convert_to_mixed_precision
+from .paddle_format import convert_to_paddle
 from .predictor import Predictor, PredictorPool, Tensor, create_predictor
 from .xpu_config import XpuConfig
 
@@ -26,6 +27,7 @@ __all__ = [
     "XpuConfig",
     "_get_phi_kernel_name",
     "convert_to_mixed_precision",
+    "convert_to_paddle",
     "create_predictor",
     "get_num_bytes_of_data_type",
     "get_trt_compile_version",

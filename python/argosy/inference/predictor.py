@@ -106,8 +106,8 @@ def _load(config):
 
 
 def read_model(model_file, params_file):
-    """(program, scope) of a model, as it is in its files."""
-    config = Config(model_file, params_file)
+    """(program, scope) of a model, as it is in its files; params_file may be None."""
+    config = Config(*(path for path in (model_file, params_file) if path is not None))
     with _Weights(config._params) as weights:
         return _core.infer_read({"path": config._path, "weights": weights})
 

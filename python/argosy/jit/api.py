@@ -15,6 +15,17 @@ from argosy.static.input import InputSpec
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 from . import capture as _capture
+from .numbers import (
+    Decided,
+    OpenNumber,
+    Varying,
+    all_gone,
+    as_feed,
+    dtype_of,
+    identity,
+    may_be_open,
+    open_numbers,
+)
 from .transform import CaptureError, ignore_module, why_not
 
 __all__ = [
@@ -125,9 +136,10 @@ def to_static(
     captured runs as Python, with one warning, unless full_graph is True.
 
     A form is the shapes and dtypes of tensors, the values of all else, the modes of the layers, whether
-    gradients are wanted, and the default dtype. The newest 64 are kept. A number that is another one in
-    each call would make a Program for each: after 16 the function runs as Python for further ones, with
-    one warning, unless full_graph is True; pass such a number as a tensor.
+    gradients are wanted, and the default dtype. The newest 64 are kept. An int or float that is another
+    one in the second call becomes an input of the Program if the function only computes with it; else
+    there is a Program for each, and after 16 the function runs as Python for further ones, with one
+    warning, unless full_graph is True: pass such a number as a tensor.
 
     Args:
         function (callable | Layer, optional): A Layer is returned with its forward captured.
@@ -211,7 +223,7 @@ class StaticFunction:
         self._input_spec = None if input_spec is None else tuple(input_spec)
         self._full_graph = full_graph
         self._cache = {}
-        self._numbers = {}  # form without its numbers: how many forms there were, and the first
+        self._numbers = {}  # form without its numbers -> Varying
         self._signature = None
         self._layers = None
         functools.update_wrapper(self, function, updated=())
@@ -333,8 +345,14 @@ class StaticFunction:
         key, tensors = self._key(bound)
         captured = self._cache.get(key, self)
         if captured is self:
-            if self._counts_up(key, bound):
-                return function(*args, **kwargs)
+            general, varying, numbers = self._varying(key)
+            if varying is not None:
+                opened = self._open(general, varying, numbers, bound, tensors)
+                if opened is not None:
+                    places = sorted(varying.places)
+                    return opened(tensors + [as_feed(numbers[i]) for i in places])
+                if self._counts_up(varying, numbers, bound):
+                    return function(*args, **kwargs)
             try:
                 captured = self._capture(bound, tensors)
             except Exception as error:
@@ -360,26 +378,45 @@ class StaticFunction:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = captured
 
-    def _counts_up(self, key, bound):
-        """Whether a new form is to run as Python, as it is one of many that differ in their numbers."""
-        numbers = [part for part in key if _is_number(part)]
-        if not numbers or self._full_graph:
-            return False
+    def _varying(self, key):
+        """(the form without its numbers, what is known of such calls, this one's numbers)."""
+        numbers = [_number_in(part) for part in key if _is_number(part)]
+        if not numbers:
+            return None, None, numbers
         general = tuple(part[0] if _is_number(part) else part for part in key)
         if len(self._numbers) >= MOST_FORMS and general not in self._numbers:
             del self._numbers[next(iter(self._numbers))]
-        count, first = self._numbers.setdefault(general, (0, numbers))
-        self._numbers[general] = count + 1, first
+        return general, self._numbers.setdefault(general, Varying(numbers)), numbers
+
+    def _open(self, general, varying, numbers, bound, tensors):
+        """The Program for all numbers in the places where calls have differed, or None."""
+        places = varying.places | varying.changed(numbers)
+        if varying.closed or not places or not all(may_be_open(numbers[i]) for i in places):
+            return None
+        captured = self._cache.get((general, places))
+        if captured is None:
+            try:
+                captured = self._capture_open(bound, tensors, places)
+            except (Exception, Decided):
+                varying.closed = True
+                return None
+            varying.places = places
+            self._keep((general, places), captured)
+        return captured
+
+    def _counts_up(self, varying, numbers, bound):
+        """Whether a new form is to run as Python, as it is one of many that differ in their numbers."""
+        if self._full_graph:
+            return False
+        varying.programs += 1
+        count = varying.programs - 1
         if count == MOST_NUMBERS:
-            changed = [b for a, b in zip(first, numbers) if a != b]
+            changed = [identity(numbers[i]) for i in varying.changed(numbers)]
             given = inspect.signature(self.dygraph_function).bind(*bound[0], **bound[1]).arguments
-            numbers = {
-                n: v.hex() if type(v) is float else v
-                for n, v in given.items()
-                if type(v) in (int, float)
-            }
             names = [
-                name for name, value in numbers.items() if (type(given[name]), value) in changed
+                name
+                for name, value in given.items()
+                if type(value) in (int, float) and identity(value) in changed
             ]
             warnings.warn(
                 f"[to_static] {self._where()} was captured {count} times for numbers that differ"
@@ -435,7 +472,7 @@ class StaticFunction:
                 tensors.append(leaf)
                 parts.append((tuple(leaf.shape), leaf.dtype, leaf.stop_gradient))
             elif kind is float:
-                parts.append((float, leaf.hex()))  # 0.0 is not -0.0, and nan is nan
+                parts.append((float, leaf.hex()))
             elif kind in (int, bool, str, bytes, type(None)):
                 parts.append((kind, leaf))
             elif isinstance(leaf, InputSpec):
@@ -465,7 +502,17 @@ class StaticFunction:
             )
         return tuple(layer().training for layer in self._layers if layer() is not None)
 
-    def _capture(self, bound, tensors):
+    def _capture_open(self, bound, tensors, places):
+        """A capture with the numbers in some places as inputs, behind the tensors. Raises Decided where
+        the function does more with them than computing."""
+        made = []
+        with open_numbers():
+            captured = self._capture(bound, tensors, places, made)
+        if not all_gone(made):
+            raise Decided  # one is in the result, or kept somewhere
+        return captured
+
+    def _capture(self, bound, tensors, places=(), made=None):
         for kind in ("generatorfunction", "coroutinefunction", "asyncgenfunction"):
             if getattr(inspect, f"is{kind}")(self._function):
                 raise CaptureError(f"{self._where()} cannot be captured: it is a {kind}.")
@@ -494,6 +541,12 @@ class StaticFunction:
         args, kwargs = bound
         packed = [list(args), kwargs]
         leaves = [symbol(leaf) for leaf in flatten(packed)]
+        at = [i for i, leaf in enumerate(leaves) if type(leaf) in (int, float)]
+        for i in sorted(places):
+            v = _core.program_input(program, f"number_{i}", [], dtype_of(leaves[at[i]]))
+            v.stop_gradient = True
+            symbols.append(v)
+            leaves[at[i]] = OpenNumber(v, made)
         args, kwargs = pack_sequence_as(packed, leaves)
         function = self.dygraph_function
         try:
@@ -557,7 +610,12 @@ def _is_array(x):
 
 def _is_number(part):
     """Whether a part of a key is a Python number."""
-    return type(part) is tuple and part[0] in (int, float)
+    return type(part) is tuple and (part[0] is int or part[0] is float)
+
+
+def _number_in(part):
+    """The number of such a part."""
+    return float.fromhex(part[1]) if part[0] is float else part[1]
 
 
 class _Itself:

@@ -5,7 +5,7 @@ import os
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import no_effect, only_known, unsupported
+from argosy._support import check_choice, no_effect, only_known, unsupported
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
 from argosy.static import paddle_model
@@ -50,7 +50,8 @@ def _decode(text):
 # --- saving ---
 
 
-_SAVED = ("output_spec", "skip_forward")
+_FORMATS = ("argosy", "paddle")
+_SAVED = ("output_spec", "skip_forward", "format")
 _OF_FILES = {"combine_params": False, "clip_extra": True, "separate_parameters": False}
 _OF_PRUNING = {"with_hook": False, "input_names_after_prune": None, "skip_prune_program": False}
 
@@ -67,12 +68,14 @@ def save(layer, path, input_spec=None, **configs):
         path (str): Prefix of the files; folders are made.
         input_spec (list, optional): InputSpec or example tensor for each input of forward; not
             needed where to_static was given one, or where forward was called before.
-        configs: output_spec, a list of results of forward to keep, in this order; skip_forward.
-            combine_params, clip_extra and separate_parameters have no effect: state is in one file.
+        configs: output_spec, a list of results of forward to keep, in this order; skip_forward; format,
+            "argosy" or "paddle": the latter writes path.json and path.pdiparams, the layer as it is in
+            evaluation, which Paddle 3 loads. combine_params, clip_extra and separate_parameters have no
+            effect: state is in one file.
 
     Raises:
-        ValueError: other configs. NotImplementedError: with_hook, input_names_after_prune or
-            skip_prune_program.
+        ValueError: other configs, or another format. NotImplementedError: with_hook,
+            input_names_after_prune or skip_prune_program; ops that Paddle has no counterpart of.
 
     Example:
         >>> import tempfile
@@ -95,6 +98,8 @@ def save(layer, path, input_spec=None, **configs):
         "jit.save", "name input_spec and output_spec",
         **{name: (configs.get(name, value), value) for name, value in _OF_PRUNING.items()},
     )  # fmt: skip
+    written = configs.get("format", "argosy")
+    check_choice("jit.save", "format", written, _FORMATS)
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
             f"[jit.save] path: expected a str, got {type(path).__name__}."
@@ -128,7 +133,11 @@ def save(layer, path, input_spec=None, **configs):
         prefix = path if name == "forward" else f"{path}.{name}"
         captured = _concrete(function, spec, name)
         keep = configs.get("output_spec") if name == "forward" else None
-        _write(captured, prefix, name, sorted(functions), keep)
+        program, structure, outputs = _program_of(captured, keep)
+        if written == "paddle":
+            paddle_model.save(program, None, prefix)
+        else:
+            _write(program, structure, outputs, prefix, name, sorted(functions))
 
 
 def _static(function, input_spec):
@@ -162,7 +171,8 @@ def _concrete(function, input_spec, name):
     return seen[-1]
 
 
-def _write(captured, prefix, name, methods, keep):
+def _program_of(captured, keep):
+    """(Program with the results as its outputs, how they are nested)."""
     program = _core.program_clone(captured.program)
     structure, outputs = captured.structure, captured.outputs
     if keep is not None:
@@ -176,6 +186,10 @@ def _write(captured, prefix, name, methods, keep):
         outputs, structure = wanted, [Leaf(i) for i in range(len(wanted))]
     for i, v in enumerate(outputs):
         _core.program_add_output(program, f"output_{i}", _core.program_counterpart(program, v))
+    return program, structure, outputs
+
+
+def _write(program, structure, outputs, prefix, name, methods):
     _core.program_set_metadata(
         program,
         {

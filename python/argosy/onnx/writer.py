@@ -1,6 +1,7 @@
 """Layers as ONNX files."""
 
 import os
+import warnings
 
 from argosy import _core
 from argosy._support import only_known
@@ -9,6 +10,7 @@ from argosy.jit.api import StaticFunction
 from argosy.nn.layer.layers import Layer
 
 SUFFIX = ".onnx"
+_LEAST_OPSET = 17  # that the core writes
 
 
 def export(layer, path, input_spec=None, opset_version=9, **configs):
@@ -22,8 +24,8 @@ def export(layer, path, input_spec=None, opset_version=9, **configs):
         input_spec (list, optional): InputSpec or example tensor for each input of forward; not needed
             where to_static was given one. Sizes that an InputSpec leaves open (None, -1) stay open in
             the file.
-        opset_version (int): Version of ONNX's operators: it is written with the least from here on that
-            has all of them, which is 17 at least. 23 is the newest.
+        opset_version (int): Version of ONNX's operators, 17 to 23. With a lower one, as Paddle's default is,
+            17 is written, and a warning says so.
         configs: output_spec, a list of results of forward to keep, in this order.
 
     Returns:
@@ -49,6 +51,12 @@ def export(layer, path, input_spec=None, opset_version=9, **configs):
     if not isinstance(opset_version, int) or isinstance(opset_version, bool) or opset_version < 1:
         raise ValueError(
             f"[onnx.export] opset_version: expected a number of 1 or more, got {opset_version!r}."
+        )
+    if opset_version < _LEAST_OPSET:
+        warnings.warn(
+            f"[onnx.export] the file is of opset {_LEAST_OPSET}, the lowest that is written, not of"
+            f" opset_version={opset_version}. Do this: pass opset_version={_LEAST_OPSET} or a higher one.",
+            stacklevel=2,
         )
     captured = _captured(layer, input_spec)
     program = _core.program_clone(captured.program)

@@ -8,7 +8,6 @@ A subclass written by a user may instead implement ``_create_accumulators(block,
 ``_append_optimize_op(block, param_and_grad)``, which is called once for each parameter.
 """
 
-import re
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from argosy.base import static_parameter, unique_name
 
 from . import plan
 from .groups import ParameterGroups, as_regularizer, check_clip, check_parameters
+from .loaded_state import accumulators_in, find_key
 from .lr import LambdaDecay, LRScheduler
 from .records import Group
 from .summary import update_summaries
@@ -266,23 +266,20 @@ class Optimizer:
                 spec.name, param, spec.dtype_for(param), fill, spec.shape_for(param)
             )
 
-    @staticmethod
-    def _find_key(state, full_name, base):
-        """The key of an accumulator: its name, else the same with another trailing number (a second
-        optimizer over the same parameters counts on)."""
-        if full_name in state:
-            return full_name
-        pattern = re.compile(re.escape(base) + r"_\d+")
-        for key in state:
-            if pattern.fullmatch(key):
-                return key
-        return None
+    def _held_accumulators(self):
+        """What set_state_dict brought of this optimizer's parameters and no step has taken yet."""
+        if not self._accumulators_holder:
+            return {}
+        prefix = "" if self._name is None else self._name + "_"
+        kinds = [prefix + s.name for s in self._state_specs() if s is not None]
+        found = accumulators_in(self._accumulators_holder, self._all_params(), kinds)
+        return {k: v if isinstance(v, Tensor) else _tensor.to_tensor(v) for k, v in found.items()}
 
     def _take_from_holder(self, full_name, base):
         holder = self._accumulators_holder
         if not holder:
             return None
-        key = self._find_key(holder, full_name, base)
+        key = find_key(holder, full_name, base)
         if key is not None:
             return holder.pop(key)
         if not self._warned_unmatched:
@@ -431,9 +428,10 @@ class Optimizer:
 
         Returns:
             dict: All accumulators by name, ``master_weights`` where there are any, and the scheduler's state
-            under ``LR_Scheduler``. The tensors are the live ones, not copies.
+            under ``LR_Scheduler``. The tensors are the live ones, not copies. Accumulators that were loaded
+            and that no step has needed yet are among them.
         """
-        state = {}
+        state = self._held_accumulators()
         spread = self._spread_names()
         shapes = {p.name: p.shape for p in self._all_params()} if spread else {}
         for name, by_param in self._accumulators.items():
@@ -491,14 +489,14 @@ class Optimizer:
             for name, by_param in self._accumulators.items():
                 for param_name, tensor in by_param.items():
                     full_name = self._state_names[name][param_name]
-                    key = self._find_key(state, full_name, full_name.rsplit("_", 1)[0])
+                    key = find_key(state, full_name, full_name.rsplit("_", 1)[0])
                     if key is None:
                         raise AssertionError(
                             f"[set_state_dict] '{full_name}' is missing: the state has "
                             f"{list(state)[:6]}. Do this: load a state of the same model and "
                             "optimizer class."
                         )
-                    self._assign(tensor, state[key], full_name, name)
+                    self._assign(tensor, state.pop(key), full_name, name)
 
     set_dict = set_state_dict
     load_state_dict = set_state_dict

@@ -52,11 +52,12 @@ def _name_gradient(gradient, name):
 
 
 def _append(program, targets, target_gradients, wrt, no_grad):
-    """Gradients for each of wrt, None where there is none."""
+    """Gradients for each of wrt, None where there is none and for what no_grad names."""
 
+    blocked = set(no_grad)
     no_grad = [v for v in (program._find(n) for n in sorted(no_grad)) if v is not None]
     states = {use[0]: use for use in _core.program_states(program._handle)}
-    sources = [_wanted(program, v, states) for v in wrt]
+    sources = [None if v.name in blocked else _wanted(program, v, states) for v in wrt]
     places = [i for i, s in enumerate(sources) if s is not None]
     with mode.recording(program), mode.role(program, 1):
         found = _core.program_gradients(

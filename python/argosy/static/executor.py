@@ -7,7 +7,7 @@ import warnings
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_by_id
-from argosy._support import dtype_name, no_effect
+from argosy._support import dtype_name, is_symbolic, no_effect
 from argosy.device.place import Place, checked_place
 
 from . import mode
@@ -109,7 +109,8 @@ class Executor:
                 does not take [8].
             fetch_list (list, optional): Variables, or their names, whose values are returned.
             scope (Scope, optional): Where parameters and other state are; the global one if None.
-            return_numpy (bool): NumPy arrays, or DenseTensors.
+            return_numpy (bool): NumPy arrays, or DenseTensors, which know the lengths of the sequences
+                whose rows they are.
             use_prune (bool): Only compute what is fetched: state is not written, so nothing is
                 trained, and results of operations may be fed as well.
             feed_var_name, fetch_var_name, use_program_cache: Have no effect: what is fed and fetched is
@@ -134,7 +135,8 @@ class Executor:
         for loader in program._loaders:
             feed = _one_dict(loader._feed(feed))
         fetch_list = _flat(fetch_list)
-        plan = _plan(program, feed, fetch_list, use_prune)
+        lengths = [] if return_numpy else _lengths_of_rows(program, feed, fetch_list)
+        plan = _plan(program, feed, fetch_list + [v for v in lengths if v is not None], use_prune)
         recording = mode.is_recorded()
         if recording:
             _core.program_begin(None)
@@ -158,7 +160,7 @@ class Executor:
                 _core.program_end()
         if return_numpy:
             return [_core.to_numpy(v, False) for v in values]  # nobody else has their memory
-        return [DenseTensor(v) for v in values]
+        return _as_batches(values, lengths)
 
     def _checked(self, name, program, scope):
         """The Program and the scope of a call of method `name`."""
@@ -327,6 +329,32 @@ def _with_lengths(feed):
         if isinstance(value, DenseTensor) and value._lengths is not None:
             found[f"{name}@LENGTHS"] = value._lengths
     return found
+
+
+def _lengths_of_rows(program, feed, fetch_list):
+    """For each fetched value the value that has the lengths of its sequences, or None. Empty where no
+    sequences are fed."""
+    if not any(name.endswith("@LENGTHS") for name in feed):
+        return []
+    from .nn.sequence import lengths_of
+
+    values = [program._find(v) if isinstance(v, str) else v for v in fetch_list]
+    return [lengths_of(program, v) if is_symbolic(v) else None for v in values]
+
+
+def _as_batches(values, lengths):
+    """What was fetched, as DenseTensors; at the end of values are the `lengths` of those that have some."""
+    made = [
+        DenseTensor(v) for v in values[: len(values) - len([v for v in lengths if v is not None])]
+    ]
+    rest = iter(values[len(made) :])
+    for one, of_rows in zip(made, lengths):
+        if of_rows is None:
+            continue
+        own = next(rest).tolist()
+        if one.shape()[:1] == [sum(own)]:  # else it was not computed row by row
+            one.set_recursive_sequence_lengths([own])
+    return made
 
 
 def _flat(fetch_list):

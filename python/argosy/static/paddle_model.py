@@ -1,10 +1,13 @@
-"""Models that Paddle saved: ``.json`` or ``.pdmodel`` (``__model__``) and their parameters."""
+"""Models as Paddle has them: ``.json`` or ``.pdmodel`` (``__model__``) and their parameters."""
 
 from __future__ import annotations
 
 import os
 
 from argosy import _core
+from argosy.framework.atomic_file import atomic_writer
+
+PROGRAM_SUFFIX, WEIGHTS_SUFFIX = ".json", ".pdiparams"  # of Paddle 3, which is written
 
 _OURS = b"argosy\r\n"  # how Programs of our own begin, which may be called .pdmodel too
 _NAMES = ("__model__", "inference.json", "inference.pdmodel", "model.pdmodel")
@@ -41,3 +44,16 @@ def load(path, weights=None):
 def load_bytes(program, weights):
     """The same of what the two files hold."""
     return _core.paddle_load("", "", bytes(program), bytes(weights or b""))
+
+
+def save(program, scope, prefix):
+    """Writes a Program, as it is when not training, to prefix.json and prefix.pdiparams. Values of state
+    that are not its own are in the scope."""
+    content, weights = _core.paddle_write(program, scope)
+    folder = os.path.dirname(prefix)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    # In this order: a new Program never stands beside the values of an old one for long.
+    for suffix, data in ((WEIGHTS_SUFFIX, weights), (PROGRAM_SUFFIX, content)):
+        with atomic_writer(prefix + suffix) as file:
+            file.write(data)

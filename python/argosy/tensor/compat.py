@@ -180,6 +180,57 @@ def _slice(self, begin, end):
 
 
 @method
+def _share_buffer_to(self, other):
+    """Makes other a handle on this tensor's memory: what is written to one is seen in both."""
+    other._set_data(self)
+
+
+@method
+def _share_underline_tensor_to(self, other):
+    """_share_buffer_to under its other name."""
+    other._set_data(self)
+
+
+@method
+def _is_shared_underline_tensor_with(self, other):
+    """Whether both view the same memory."""
+    return self._is_shared_buffer_with(other)
+
+
+@method
+def _zero_grads(self):
+    """Writes zeros into the gradient, if there is one."""
+    if self.grad is not None:
+        self.grad.detach().zero_()
+
+
+@method
+def _grad_name(self):
+    """The name of the gradient; an error if there is none."""
+    return _need_gradient(self, "_grad_name").name
+
+
+@method
+def _grad_value(self):
+    """The gradient; an error if there is none."""
+    return _need_gradient(self, "_grad_value")
+
+
+def _need_gradient(tensor, who):
+    if tensor.grad is None:
+        raise ValueError(
+            f"(InvalidArgument) [{who}] the tensor has no gradient. Do this: call backward() first."
+        )
+    return tensor.grad
+
+
+@method
+def _place_str(self):
+    """The place as text."""
+    return str(self.place)
+
+
+@method
 def _grad_ivar(self):
     """The gradient, or None."""
     return self.grad

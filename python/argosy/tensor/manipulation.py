@@ -3,7 +3,8 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, alias, into, need_tensor, need_type, sizes_of
+from argosy._framework import in_dynamic_mode
+from argosy._support import ArgumentError, alias, into, need_tensor, need_type, overwrite, sizes_of
 from argosy.tensor.parting import _END, _axis
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import sizes_one_by_one
@@ -375,7 +376,7 @@ def crop(x, shape=None, offsets=None, name=None):
                 f"(InvalidArgument) [crop] offsets {offsets} and shape {shape} reach outside x of shape "
                 f"{list(x.shape)}. Do this: use a smaller shape, or -1 for the rest."
             )
-    return _ops.slice(x, list(range(x.ndim)), offsets, ends)
+    return _ops.assign(_ops.slice(x, list(range(x.ndim)), offsets, ends))
 
 
 @method
@@ -623,7 +624,8 @@ def assign(x, output=None):
     Args:
         x (Tensor | numpy.ndarray | number | list | tuple): What is copied. Numbers have NumPy's dtypes
             here, float64 for those with a point, and become vectors of one element.
-        output (Tensor, optional): A tensor that becomes the copy.
+        output (Tensor, optional): What the copy is written into. A tensor of another shape or dtype, and
+            one that needs a gradient of its own, becomes the copy instead.
 
     Returns:
         Tensor: output, or a new tensor.
@@ -640,10 +642,23 @@ def assign(x, output=None):
             x = [x]
         if isinstance(x, (list, tuple)) and not _holds_tensor(x):
             x = np.asarray(x)
-        copy = _core.to_tensor(x, None, True)
-    else:
-        copy = _ops.assign(x)
-    return into(output, copy)
+        x = _core.to_tensor(x, None, True)
+        return overwrite(output, x) if _may_be_written(output, x) else into(output, x)
+    if _may_be_written(output, x):
+        return overwrite(output, x)
+    return into(output, _ops.assign(x))
+
+
+def _may_be_written(output, x):
+    """Whether assign writes x into output's memory, so that views of output show it."""
+    return (
+        output is not None
+        and in_dynamic_mode()
+        and not (output._symbolic or x._symbolic)
+        and output.shape == x.shape
+        and output.dtype == x.dtype
+        and (output.stop_gradient or not output.is_leaf or not _core.is_grad_enabled())
+    )
 
 
 def tolist(x):

@@ -22,7 +22,7 @@ def _axis(name, axis, x, error=_core.OutOfRangeError):
 
 @method
 def split(x, num_or_sections, axis=0, name=None):
-    """Cuts x along an axis into views of it.
+    """Cuts x along an axis. Elements are copied when x or a part is written in place, not before.
 
     Args:
         x (Tensor): Of any dtype, with one dimension or more.
@@ -31,7 +31,7 @@ def split(x, num_or_sections, axis=0, name=None):
         axis (int | Tensor): Where to cut; negative values count from the end.
 
     Returns:
-        list[Tensor]: The parts, of x's dtype. They share memory with x.
+        list[Tensor]: The parts, of x's dtype.
 
     Raises:
         ValueError: The size of the axis is not divisible, or the sizes do not add up to it.
@@ -48,7 +48,7 @@ def split(x, num_or_sections, axis=0, name=None):
 @method
 @alias(input="x", dim="axis")
 def chunk(x, chunks, axis=0, name=None):
-    """Cuts x along an axis into a number of equal views.
+    """Cuts x along an axis into a number of equal parts, as split does.
 
     Args:
         x (Tensor): Of any dtype, with one dimension or more.
@@ -56,7 +56,7 @@ def chunk(x, chunks, axis=0, name=None):
         axis (int | Tensor): Where to cut; negative values count from the end.
 
     Returns:
-        list[Tensor]: The parts, of x's dtype. They share memory with x.
+        list[Tensor]: The parts, of x's dtype.
 
     Raises:
         ValueError: The size of the axis is not divisible.
@@ -80,7 +80,8 @@ def tensor_split(x, num_or_indices, axis=0, name=None):
         axis (int): Where to cut; negative values count from the end.
 
     Returns:
-        list[Tensor]: The parts, of x's dtype. They share memory with x.
+        list[Tensor]: The parts, of x's dtype: those of split, or slices between the places, which share
+        memory with x.
 
     Raises:
         IndexError: The axis is out of range.
@@ -131,7 +132,7 @@ def _split_at(name, minimum, axis):
             after the first begin; see tensor_split.
 
     Returns:
-        list[Tensor]: Views of x.
+        list[Tensor]: The parts, as those of tensor_split.
 
     Raises:
         ValueError: x has fewer dimensions, or the number of parts is not positive.
@@ -308,7 +309,8 @@ def unstack(x, axis=0, num=None):
         num (int, optional): The size of the axis. Needed where a Program does not know it.
 
     Returns:
-        list[Tensor]: A view for each index, with one dimension less than x.
+        list[Tensor]: One for each index, with one dimension less than x. Their elements are copied
+        when x or one of them is written in place, not before.
 
     Raises:
         ValueError: num is not the size of the axis.
@@ -324,7 +326,7 @@ def unstack(x, axis=0, num=None):
             f"[unstack] num: expected {x.shape[axis]}, the size of axis {axis}, got {num}. "
             "Do this: leave it out."
         )
-    return _ops.unbind(x, axis)
+    return _ops.unstack(x, axis)
 
 
 def meshgrid(*args, **kwargs):

@@ -95,8 +95,9 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
     grad = dy;
   } else {
     // Somebody else may hold the same memory (both operands of an add get one gradient).
+    const Storage* storage = dy.impl()->storage.get();
     bool shared =
-        dy.ref()->ref_count() > 1 || (dy.impl()->storage && dy.impl()->storage->ref_count() > 1);
+        dy.ref()->ref_count() > 1 || (storage && (storage->ref_count() > 1 || storage->shared()));
     bool dense = dy.layout() == Layout::strided && dy.has_data();
     if (dense && (shared || !dy.is_contiguous())) {
       grad = Tensor::empty(dy.shape(), dy.dtype(), dy.place());
@@ -125,6 +126,7 @@ void Accumulate::write_zeros() {
   cleared = false;
   if (grad.place().kind == DeviceKind::cpu && grad.is_contiguous() && grad.has_data() &&
       is_leaf(grad)) {
+    grad.prepare_write();
     std::memset(grad.raw(), 0, grad.nbytes());
     grad.wrote("clear_gradient");
     return;

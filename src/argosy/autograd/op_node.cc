@@ -22,10 +22,23 @@ struct HooksOff {
   op::GradMode no_grad{false};
 };
 
-// A value kept for backward, with the version it had.
+// A value kept for backward, with the version and the form that it had.
 struct Saved {
+  Saved() = default;
+  // Only described: never read.
+  static Saved shape_of(const Tensor& t) {
+    return Saved(Tensor::describe(t.shape(), t.dtype(), t.place()), 0);
+  }
+  explicit Saved(const Tensor& t) : Saved(t, t.version()) {}
+
+  bool stale() const { return tensor.version() != version || tensor.impl()->forms != forms; }
+
   Tensor tensor;
   uint32_t version = 0;
+  uint16_t forms = 0;
+
+ private:
+  Saved(const Tensor& t, uint32_t v) : tensor(t), version(v), forms(t.impl()->forms) {}
 };
 
 // Values that the user's hooks keep: `kept[i]` stands for the i-th saved input, then output.
@@ -48,12 +61,9 @@ class OpNode final : public Node {
         if (!t.defined() || save == Save::nothing)
           ins_.push_back({});
         else if (save == Save::value || (save == Save::others && others_need(ins_.size())))
-          ins_.push_back({t, t.version()});
+          ins_.push_back(Saved(t));
         else
-          ins_.push_back({t.layout() == Layout::strided
-                              ? Tensor::describe(t.shape(), t.dtype(), t.place())
-                              : t,
-                          0});
+          ins_.push_back(t.layout() == Layout::strided ? Saved::shape_of(t) : Saved(t));
       };
       if (op.inputs[i].list)
         for (const Tensor& t : in.list(i)) keep(t);
@@ -68,15 +78,32 @@ class OpNode final : public Node {
       if (s.tensor.defined() && s.tensor.impl()->storage == x.impl()->storage) s.version = version;
   }
 
+  // x is written next. What was saved of its memory, and is up to date, gets memory of its own.
+  void keep_saved(const Tensor& x) {
+    for (size_t i = 0; i < ins_.size(); ++i) {
+      const Tensor t = ins_[i].tensor;
+      if (!t.defined() || !t.has_data() || t.impl()->storage != x.impl()->storage ||
+          ins_[i].stale())
+        continue;
+      Tensor own = Tensor::empty(t.shape(), t.dtype(), t.place());
+      op::copy_into(own, t);
+      own.impl()->grad_fn = t.impl()->grad_fn;
+      own.impl()->grad_index = t.impl()->grad_index;
+      own.impl()->stop_gradient = t.stop_gradient();
+      for (Saved& s : ins_)
+        if (s.tensor.is(t)) s = Saved(own);
+    }
+  }
+
   void save_outputs(const Tensors& out) {
     outputs = static_cast<uint32_t>(out.size());
     bool list = op_.any_list && op_.outputs.size() == 1 && op_.outputs[0].list;
     for (size_t i = 0; i < out.size(); ++i) {
       Save save = op_.outputs[list ? 0 : i].save;
       if (save == Save::value)
-        outs_.push_back({out[i].detach(), out[i].version()});
+        outs_.push_back(Saved(out[i].detach()));
       else if (save == Save::shape)
-        outs_.push_back({Tensor::describe(out[i].shape(), out[i].dtype(), out[i].place()), 0});
+        outs_.push_back(Saved::shape_of(out[i]));
       else
         outs_.push_back({});
     }
@@ -99,11 +126,9 @@ class OpNode final : public Node {
     auto hand_over = [&](Saved& s, const Tensor& value) {
       packed->kept.push_back(nullptr);
       const Tensor t = s.tensor;
-      if (!t.defined() || !t.has_data() || t.layout() != Layout::strided ||
-          t.version() != s.version)
-        return;
+      if (!t.defined() || !t.has_data() || t.layout() != Layout::strided || s.stale()) return;
       packed->kept.back() = packed->hooks->pack(value);
-      s = {Tensor::describe(t.shape(), t.dtype(), t.place()), 0};
+      s = Saved::shape_of(t);
     };
     for (Saved& s : ins_) hand_over(s, s.tensor);
     for (size_t i = 0; i < outs_.size(); ++i) {
@@ -153,6 +178,10 @@ class OpNode final : public Node {
         << ") that was overwritten in place since, last by `" << s.tensor.impl()->storage->writer()
         << "` (version " << s.tensor.version() << ", saved at version " << s.version
         << "). Do this: use the form of that op that returns a new tensor.";
+    ARGOSY_CHECK(!s.tensor.defined() || s.tensor.impl()->forms == s.forms, permission)
+        << '[' << op_.name << "] the gradient needs a value that was given another form in place "
+        << "since: it is " << s.tensor << " by now, as after reshape_, transpose_ or squeeze_. Do "
+        << "this: use the form of that op that returns a new tensor.";
     return s.tensor;
   }
 
@@ -207,9 +236,15 @@ void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, ui
     node->pack(Tensors(x));
 }
 
+void keep_saved(const Tensor& value, const Tensor& x) {
+  auto* node = dynamic_cast<OpNode*>(static_cast<Node*>(value.impl()->grad_fn.get()));
+  if (node && x.has_data()) node->keep_saved(x);
+}
+
 [[maybe_unused]] const bool installed = [] {
   op::hooks.record_tape = record;
   op::hooks.record_tape_inplace = record_inplace;
+  op::hooks.keep_saved = keep_saved;
   op::is_released = [](const Tensor& t) {
     const auto* node = static_cast<const Node*>(t.impl()->grad_fn.get());
     return node && node->released();

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kSpins = 200;  // of `pause`; 2,000 were five times slower with unpinned ranks
 constexpr auto kSlice = std::chrono::milliseconds(50);
+constexpr auto kGlance = std::chrono::milliseconds(1);  // between what is done while it waits
 constexpr size_t kPage = 4096;
 constexpr size_t kTextBytes = 1500;
 
@@ -116,13 +117,12 @@ bool Board::shown(int rank, uint32_t step) const {
   return static_cast<int32_t>(line(rank).step.load(std::memory_order_acquire) - step) > 0;
 }
 
-void Board::all_shown(uint32_t step, const Header& what, Clock::time_point until, double seconds) {
+void Board::all_shown(uint32_t step, const Wait& wait) {
   for (int r = 0; r < size(); ++r)
-    if (r != rank()) wait_for(r, step, what, until, seconds);
+    if (r != rank()) wait_for(r, step, wait);
 }
 
-void Board::wait_for(int rank, uint32_t step, const Header& what, Clock::time_point until,
-                     double seconds) {
+void Board::wait_for(int rank, uint32_t step, const Wait& wait) {
   for (int i = 0; i < kSpins; ++i) {
     if (shown(rank, step)) return;
     pause();
@@ -139,19 +139,22 @@ void Board::wait_for(int rank, uint32_t step, const Header& what, Clock::time_po
     const uint32_t seen = peer.step.load(std::memory_order_seq_cst);
     if (static_cast<int32_t>(seen - step) > 0) return;
     check();
-    if (leaving) fail_waiting(Failure::closed, step, what, seconds);
+    if (leaving) fail_waiting(Failure::closed, step, wait);
     const auto now = Clock::now();
-    if (now >= until) fail_waiting(Failure::timeout, step, what, seconds);
-    futex_wait(peer.step, seen, std::min<Clock::duration>(kSlice, until - now));
+    if (now >= wait.until) fail_waiting(Failure::timeout, step, wait);
+    if (!wait.meanwhile)
+      futex_wait(peer.step, seen, std::min<Clock::duration>(kSlice, wait.until - now));
+    else if (!wait.meanwhile())
+      futex_wait(peer.step, seen, kGlance);
     if (shown(rank, step)) return;
     if (Clock::now() - looked < kSlice / 2) continue;
     looked = Clock::now();
     idle();
-    if (gone(rank) && !shown(rank, step)) fail_waiting(Failure::lost, step, what, seconds);
+    if (gone(rank) && !shown(rank, step)) fail_waiting(Failure::lost, step, wait);
   }
 }
 
-void Board::fail_waiting(Failure failure, uint32_t step, const Header& what, double seconds) {
+void Board::fail_waiting(Failure failure, uint32_t step, const Wait& wait) {
   std::vector<int> late, here;
   for (int r = 0; r < size(); ++r) {
     const bool missing = r != rank() && !shown(r, step);
@@ -159,7 +162,7 @@ void Board::fail_waiting(Failure failure, uint32_t step, const Header& what, dou
     if (failure == Failure::closed && missing && !left(r)) continue;
     (missing ? late : here).push_back(world_rank(r));
   }
-  fail(failure, text_of_waiting(*this, what, failure, late, here, seconds));
+  fail(failure, text_of_waiting(*this, wait.what, failure, late, here, wait.seconds));
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,8 +49,15 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
   Header& header(int rank, uint64_t sequence) const;
 
   void show();  // the step that step() says; the next one begins
-  // Waits for a step that was shown. `what` is for the text of a timeout.
-  void all_shown(uint32_t step, const Header& what, Clock::time_point until, double seconds);
+  // How a rank waits for others.
+  struct Wait {
+    const Header& what;  // it takes part in: for the texts of failures
+    Clock::time_point until;
+    double seconds;
+    const std::function<bool()>& meanwhile;  // see Job
+  };
+  // Waits for a step that was shown.
+  void all_shown(uint32_t step, const Wait& wait);
 
   // The ring from rank `from` to rank `to`.
   struct Ring {
@@ -83,10 +91,8 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
   void write_failure(Failure failure, const std::string& text) noexcept;
   void wake_all() noexcept;
   bool shown(int rank, uint32_t step) const;
-  void wait_for(int rank, uint32_t step, const Header& what, Clock::time_point until,
-                double seconds);
-  [[noreturn]] void fail_waiting(Failure failure, uint32_t step, const Header& what,
-                                 double seconds);
+  void wait_for(int rank, uint32_t step, const Wait& wait);
+  [[noreturn]] void fail_waiting(Failure failure, uint32_t step, const Wait& wait);
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<char> memory_;

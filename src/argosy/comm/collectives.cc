@@ -24,7 +24,8 @@ class Steps {
   void show() {
     step_ = board_.step();
     board_.show();
-    board_.all_shown(step_, job_.compared(), Clock::now() + limit_of(job_.seconds), job_.seconds);
+    board_.all_shown(step_, {job_.compared(), Clock::now() + limit_of(job_.seconds), job_.seconds,
+                             job_.meanwhile});
     if (!compared_) compare();
   }
   const char* of(int rank) const { return board_.window(rank, step_); }
@@ -125,8 +126,18 @@ void all_reduce_by_shares(Board& board, Steps& steps, const Job& job) {
 void all_reduce(Board& board, Steps& steps, const Job& job) {
   const size_t bytes = job.bytes();
   if (board.size() > 2 && bytes > kAlone) return all_reduce_by_shares(board, steps, job);
-  show_all(steps, job, bytes,
-           [&](size_t at, size_t n) { reduce_into(board, job, steps, job.receive[0], at, n, 0); });
+  const auto item = static_cast<size_t>(item_size(job.header.dtype));
+  std::vector<const char*> sources(static_cast<size_t>(board.size()));
+  show_all(steps, job, bytes, [&](size_t begin, size_t length) {
+    // What this rank has is read where it is: its window would have to come into the cache again.
+    each_of_both(job.receive[0], begin, job.send[0], begin, length,
+                 [&](char* to, char* own, size_t at, size_t n) {
+                   for (int r = 0; r < board.size(); ++r)
+                     sources[static_cast<size_t>(r)] = r == board.rank() ? own : steps.of(r) + at;
+                   combine(job.header.op, job.header.dtype, to, sources,
+                           static_cast<int64_t>(n / item), board.size());
+                 });
+  });
 }
 
 // What each rank has for each other one, and expects of it, in bytes.

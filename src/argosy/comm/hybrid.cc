@@ -5,6 +5,7 @@
 
 #include "argosy/comm/combine.h"
 #include "argosy/comm/mesh_collectives.h"
+#include "argosy/comm/mesh_reduce.h"
 
 namespace argosy::comm {
 
@@ -134,52 +135,71 @@ void Hybrid::run(const Job& job) {
     mesh_->run(job);
 }
 
+// What is under way across hosts moves on while ranks of this one are waited for, so that nobody
+// waits in a circle.
 void Hybrid::all_reduce(const Job& job) {
   const auto item = static_cast<size_t>(item_size(job.header.dtype));
   const auto n = static_cast<size_t>(host_->size());
   const size_t bytes = job.bytes();
   const size_t share = (bytes / item + n - 1) / n * item;
-  const auto at = [&](size_t r) { return std::min(bytes, r * share); };
-  const auto cut = [&](const Pieces& pieces, size_t r) {
+  // Of rank r's share, as far as there is any.
+  const auto cut = [&](const Pieces& pieces, size_t r, size_t begin, size_t length) {
+    const size_t end = std::min(bytes, (r + 1) * share);
+    const size_t from = std::min(end, r * share + begin), to = std::min(end, from + length);
     Pieces out;
-    pieces.each(at(r), at(r + 1) - at(r), [&](char* p, size_t, size_t k) { out.add(p, k); });
+    pieces.each(from, to - from, [&](char* p, size_t, size_t k) { out.add(p, k); });
     return out;
   };
   const auto me = static_cast<size_t>(host_->rank());
   const bool average = job.header.op == Reduce::avg;
+  const Reduce op = average ? Reduce::sum : job.header.op;
   // Each step is shown as what was called: so ranks that differ are told what they called.
-  const auto step = [&](Kind kind, Reduce op, size_t of_bytes) {
+  const auto step = [&](Kind kind, Reduce reduce, size_t length) {
     Job part;
     part.header = job.header;
     part.header.kind = kind;
-    part.header.op = op;
-    part.header.count = of_bytes / item;
+    part.header.op = reduce;
+    part.header.count = length / item;
     part.shown = &job.header;
     part.seconds = job.seconds;
-    part.turn = turn_++;
     return part;
   };
   // One that calls something else may wait where nobody comes by: at its neighbours in the mesh.
   compare(*mesh_, job);
-  const Pieces own = cut(job.receive[0], me);
-  Job down = step(Kind::reduce_scatter, average ? Reduce::sum : job.header.op, share);
-  for (size_t r = 0; r < n; ++r) down.send.push_back(cut(job.send[0], r));
-  down.receive.push_back(own);
-  host_->run(down);
+  const Pieces own = cut(job.receive[0], me, 0, share);
   // A share that is empty is exchanged too: the others compare what was called.
-  Job over = step(Kind::all_reduce, average ? Reduce::sum : job.header.op, own.bytes());
+  Job over = step(Kind::all_reduce, op, own.bytes());
   over.send.push_back(own);
   over.receive.push_back(own);
-  across_->run(over);
-  if (average)
-    own.each(0, own.bytes(), [&](char* p, size_t, size_t k) {
-      const char* sum = p;
-      combine(Reduce::avg, job.header.dtype, p, {&sum, 1}, static_cast<int64_t>(k / item), size());
-    });
-  Job up = step(Kind::all_gather_v, Reduce::none, 0);
-  up.send.push_back(own);
-  for (size_t r = 0; r < n; ++r) up.receive.push_back(cut(job.receive[0], r));
-  host_->run(up);
+  Talk talk(*across_, over);
+  const auto on_host = [&](Job part) {
+    part.turn = turn_++;
+    part.meanwhile = [&talk] { return talk.advance(); };
+    host_->run(part);
+  };
+  Beside beside;
+  beside.extent = share;
+  beside.before = [&](size_t begin, size_t length) {
+    Job down = step(Kind::reduce_scatter, op, length);
+    for (size_t r = 0; r < n; ++r) down.send.push_back(cut(job.send[0], r, begin, length));
+    down.receive.push_back(cut(job.receive[0], me, begin, length));
+    on_host(std::move(down));
+  };
+  beside.after = [&](size_t begin, size_t length) {
+    const Pieces result = cut(job.receive[0], me, begin, length);
+    if (average)
+      result.each(0, result.bytes(), [&](char* p, size_t, size_t k) {
+        const char* sum = p;
+        const auto count = static_cast<int64_t>(k / item);
+        combine(Reduce::avg, job.header.dtype, p, {&sum, 1}, count, size());
+      });
+    Job up = step(Kind::all_gather_v, Reduce::none, 0);
+    up.send.push_back(result);
+    for (size_t r = 0; r < n; ++r) up.receive.push_back(cut(job.receive[0], r, begin, length));
+    on_host(std::move(up));
+  };
+  comm::all_reduce(*across_, talk, over, beside);
+  talk.finish();
 }
 
 }  // namespace argosy::comm

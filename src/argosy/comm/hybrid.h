@@ -14,9 +14,9 @@ namespace argosy::comm {
 // of the second ones, and so on ("across").
 //
 // A large all_reduce goes over both: each rank of a host reduces its share over the board,
-// exchanges that across, and shows it to its host again. So a link between hosts carries what one
-// rank has, not what all ranks of the host have. Everything else is the mesh's, and so is the
-// failure.
+// exchanges that across, and shows it to its host again, stretch by stretch, so that boards are
+// busy while links are. A link between hosts carries what one rank has, not what all ranks of the
+// host have. Everything else is the mesh's, and so is the failure.
 class ARGOSY_API Hybrid final : public Channel {
  public:
   // host: the memory that ranks of this one's host share, null if it is alone there. hosts: which

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Job {
   // part's number among those of its board.
   const Header* shown = nullptr;
   std::optional<uint64_t> turn;
+  // Called again and again while ranks of its board are waited for; says whether it did anything.
+  std::function<bool()> meanwhile;
 
   const Header& compared() const { return shown ? *shown : header; }
 

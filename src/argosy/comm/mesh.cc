@@ -63,6 +63,14 @@ void Mesh::run(const Job& job) {
   comm::run(*this, job);
 }
 
+char* Mesh::scratch(size_t bytes) {
+  if (bytes > scratch_bytes_) {
+    scratch_.reset(new char[bytes]);
+    scratch_bytes_ = bytes;
+  }
+  return scratch_.get();
+}
+
 size_t Mesh::put(int peer, std::span<const iovec> from) {
   return links_->put(Lane::message, peer, from);
 }

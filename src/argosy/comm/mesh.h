@@ -64,6 +64,8 @@ class ARGOSY_API Mesh final : public Channel, public std::enable_shared_from_thi
     size_t size() const { return end - begin; }
   };
   Ahead& ahead(int peer) { return ahead_[static_cast<size_t>(peer)]; }
+  // Room for what one of them works with, kept for the next.
+  char* scratch(size_t bytes);
 
  private:
   bool ended(Lane lane, int rank) const;
@@ -72,7 +74,10 @@ class ARGOSY_API Mesh final : public Channel, public std::enable_shared_from_thi
   const std::unique_ptr<Links> links_;
   const Algorithm algorithm_;
   const std::shared_ptr<Mesh> world_;  // null: this is it
-  std::vector<Ahead> ahead_;           // of who runs collectives
+  // Of who runs collectives:
+  std::vector<Ahead> ahead_;
+  std::unique_ptr<char[]> scratch_;
+  size_t scratch_bytes_ = 0;
   std::atomic<uint32_t> bell_{0};
 };
 

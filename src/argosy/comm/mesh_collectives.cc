@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "argosy/comm/mesh_reduce.h"
+#include "argosy/comm/shares.h"
 #include "argosy/comm/talk.h"
 
 namespace argosy::comm {
@@ -14,12 +15,6 @@ namespace {
 // Above this a broadcast goes from rank to rank in pieces, so that each link carries it once.
 constexpr size_t kChained = size_t{128} << 10;
 constexpr size_t kLink = size_t{256} << 10;  // bytes of a piece
-
-// The others, beginning behind this rank: so not all begin with the same one.
-template <class F>
-void each_other(const Mesh& mesh, F&& f) {
-  for (int k = 1; k < mesh.size(); ++k) f((mesh.rank() + k) % mesh.size());
-}
 
 void copy(const Pieces& from, const Pieces& to) {
   to.each(0, std::min(from.bytes(), to.bytes()),

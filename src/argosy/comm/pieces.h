@@ -62,4 +62,14 @@ class Pieces {
   size_t bytes_ = 0;
 };
 
+// Bytes of two lists side by side: run(pointer of a, pointer of b, offset, bytes).
+template <class F>
+void each_of_both(const Pieces& a, size_t a_begin, const Pieces& b, size_t b_begin, size_t bytes,
+                  F&& run) {
+  a.each(a_begin, bytes, [&](char* p, size_t at, size_t n) {
+    b.each(b_begin + at, n,
+           [&](char* q, size_t more, size_t k) { run(p + more, q, at + more, k); });
+  });
+}
+
 }  // namespace argosy::comm

@@ -59,6 +59,7 @@ struct ProcessGroup::Task {
     Pieces out;
     for (const Tensor& t : list) {
       check_tensor(kind(), t, job.header.dtype);
+      if (written) t.prepare_write();
       Tensor c = t;
       if (!t.is_contiguous()) {
         c = written ? Tensor::empty(t.shape(), t.dtype()) : op::contiguous(t);
@@ -341,6 +342,7 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
   t->peer = peer;
   t->seconds = seconds_;
   t->work = std::make_shared<Work>();
+  if (!sending) tensor.prepare_write();
   Tensor bytes = tensor;
   if (!tensor.is_contiguous()) {
     bytes = sending ? op::contiguous(tensor) : Tensor::empty(tensor.shape(), tensor.dtype());

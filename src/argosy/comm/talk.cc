@@ -121,6 +121,7 @@ void Talk::finish() {
 template <class Done>
 void Talk::drive(Done&& done) {
   int tries = 0;
+  since_ = Clock::now();  // the caller may have done something else before
   while (!done()) {
     const bool moved = advance();
     const auto now = Clock::now();

@@ -28,6 +28,8 @@ class Talk {
   void receive(int peer, const Pieces& pieces, size_t begin, size_t bytes,
                Pending* pending = nullptr);
   void receive(int peer, void* data, size_t bytes, Pending* pending = nullptr);
+  // Moves what can be moved now; says whether anything was.
+  bool advance();
   // Moves everything until these parts are done.
   void wait(const Pending& pending);
   // Until all is done and all headers are compared.
@@ -62,7 +64,6 @@ class Talk {
   bool all_done() const;
   template <class Done>
   void drive(Done&& done);
-  bool advance();  // whether anything moved
   bool push(int peer, Peer& p);
   bool pull(int peer, Peer& p);
   bool read_ahead(int peer);

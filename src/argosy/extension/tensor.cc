@@ -124,7 +124,7 @@ void* Tensor::allocate(DataType as) {
   const argosy::Tensor t = concrete(*this);
   if (!t.has_data() || dtype() != as)
     *this = TensorAccess::wrap(argosy::Tensor::empty(t.shape(), to_dtype(as)));
-  return impl_->data;
+  return impl_->data();
 }
 
 void Tensor::reshape(const std::vector<int64_t>& shape) {

@@ -1,40 +1,16 @@
 #include "argosy/infer/onnx.h"
 
-#include <dlfcn.h>
-
 #include <filesystem>
 
 #include "argosy/base/file.h"
+#include "argosy/infer/side_library.h"
 
 namespace argosy::infer {
 namespace {
 
-constexpr char kFile[] = "libargosy_onnx.so";
-constexpr char kEntry[] = "argosy_onnx_library";
-
-OnnxLibrary load() {
-  Dl_info self;
-  ARGOSY_INVARIANT(dladdr(reinterpret_cast<void*>(&open_onnx), &self));
-  const std::filesystem::path here(self.dli_fname);
-  // What reads ONNX is bound to libargosy.so, whose Programs are not those of another copy of the
-  // core.
-  ARGOSY_CHECK(here.filename() != "libargosy_infer.so", not_implemented)
-      << "[onnx] " << here.filename().string() << " reads models of Argosy's own format. Do this: "
-      << "`argosy convert MODEL.onnx PREFIX`, and pass PREFIX.";
-  const std::string path = (here.parent_path() / kFile).string();
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for the life of the process
-  ARGOSY_CHECK(library, runtime) << "[onnx] cannot load " << kFile
-                                 << ", which reads ONNX files: " << dlerror()
-                                 << ". Do this: install Argosy with it, or Protobuf.";
-  void* entry = dlsym(library, kEntry);
-  ARGOSY_CHECK(entry, runtime) << "[onnx] " << path
-                               << " is of another version of Argosy: it has no " << kEntry
-                               << ". Do this: install both from one build.";
-  return reinterpret_cast<OnnxLibrary (*)()>(entry)();
-}
-
 const OnnxLibrary& library() {
-  static const OnnxLibrary loaded = load();
+  static const OnnxLibrary loaded =
+      reinterpret_cast<OnnxLibrary (*)()>(side_library("onnx", "argosy_onnx_library"))();
   return loaded;
 }
 

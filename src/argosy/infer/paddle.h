@@ -3,8 +3,9 @@
 #include "argosy/infer/importer.h"
 
 // Models of Paddle: `.pdmodel` or `__model__` (Protobuf) with `.pdiparams`, one file of another
-// name, or one file for each parameter; `.json` (PIR) with `.pdiparams`. What reads them is in
-// libargosy_paddle.so, with Protobuf, which is loaded at the first call: from beside libargosy.so.
+// name, or one file for each parameter; `.json` (PIR) with `.pdiparams`. What reads and writes them
+// is in libargosy_paddle.so, with Protobuf, which is loaded at the first call: from beside
+// libargosy.so.
 namespace argosy::infer {
 
 // As Importer::recognizes and Importer::load. `path` may be a prefix too, and a folder that has
@@ -12,9 +13,19 @@ namespace argosy::infer {
 ARGOSY_API bool recognizes_paddle(const std::string& path, std::string_view head);
 ARGOSY_API program::Model load_paddle(const ImportOptions& options);
 
+// What `.json` and `.pdiparams` hold.
+struct PaddleFiles {
+  std::string program, parameters;
+};
+// A Program as Paddle 3 has it, when not training: its inputs, outputs and state are those of the
+// model. Values of state are its own tensors, else those in the scope, which may be null. Throws
+// one error that lists all ops that have no counterpart.
+ARGOSY_API PaddleFiles write_paddle(const program::Program& program, program::Scope* scope);
+
 // What libargosy_paddle.so hands over.
 struct PaddleLibrary {
   program::Model (*load)(const ImportOptions& options);
+  PaddleFiles (*write)(const program::Program& program, program::Scope* scope);
 };
 
 }  // namespace argosy::infer

@@ -182,6 +182,12 @@ class OpBuilder : private Description {
     def_.views = detail::erase<A>(fn);
     return *this;
   }
+  // The views are for speed only: a write to one is not seen in input 0, in another or the other
+  // way round.
+  OpBuilder& apart() {
+    def_.apart = true;
+    return *this;
+  }
   // Best first. `match` returns null or the reason why not.
   OpBuilder& kernel(const char* name, const char* (*match)(const Inputs&, const A&),
                     void (*run)(KernelFrame&, const A&), DeviceKind device = DeviceKind::cpu) {

@@ -215,9 +215,16 @@ void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& o
   k->run(frame, attrs);
 }
 
+void prepare_write(std::span<const Tensor> list) {
+  for (const Tensor& t : list)
+    if (t.defined()) t.prepare_write();
+}
+
 void bind_written(const OpDef& op, const Inputs& in, Tensors& out) {
-  for (uint32_t i : op.writes)
+  for (uint32_t i : op.writes) {
+    prepare_write(in.list(i));
     for (const Tensor& t : in.list(i)) out.push_back(t);
+  }
 }
 
 void allocate_outputs(const OpDef& op, const Inputs& in, const void* attrs, Place place,
@@ -282,6 +289,13 @@ const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attr
   return first_kernel(op, in, attrs, device, [](const KernelDef&, const char*) {});
 }
 
+Tensors views_of(const OpDef& op, const Tensor& x, const void* attrs) {
+  if (op.views) return op.views(x, attrs);
+  Tensors out;
+  if (Tensor v = op.view ? op.view(x, attrs) : Tensor(); v.defined()) out.push_back(std::move(v));
+  return out;
+}
+
 void infer(InferContext& c, const void* attrs) {
   c.out.resize(c.op.outputs.size());
   if (c.op.elementwise) {
@@ -323,12 +337,12 @@ namespace {
     out = op.compose(in, attrs);
   }
   if ((op.view || op.views) && out.empty() && s.strided_only) {
-    if (op.views)
-      out = op.views(in[0], attrs);
-    else if (Tensor v = op.view(in[0], attrs); v.defined())
-      out.push_back(std::move(v));
+    out = views_of(op, in[0], attrs);
+    if (op.apart)
+      for (const Tensor& v : out) v.separate();
   }
   if (out.empty()) {
+    for (uint32_t i : op.updates) prepare_write(in.list(i));
     if (op.writes.empty())
       allocate_outputs(op, in, attrs, place, out);
     else
@@ -354,14 +368,9 @@ bool others_need_gradient(const Inputs& in) {
                      [](const Tensor& t) { return t.defined() && !t.stop_gradient(); });
 }
 
-// Elements in one place of memory, as after expand, get places of their own.
-void take_apart(const Tensor& x) {
-  bool shared = false;
-  for (int i = 0; i < x.rank(); ++i) shared |= x.strides()[i] == 0 && x.dim(i) > 1;
-  if (!shared || !x.has_data() || x.layout() != Layout::strided) return;
-  Tensor own = Tensor::empty(x.shape(), x.dtype(), x.place());
-  copy_into(own, x);
-  x.impl()->take_content(*own.impl());
+void give_form(const Tensor& x, const Tensor& value) {
+  x.impl()->take_content(*value.impl());
+  ++x.impl()->forms;
 }
 
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
@@ -385,10 +394,9 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     return run_inplace(op, Inputs(cast, in.ends()), attrs);
   }
   check_inputs(op, in, s.first);
-  if (!op.view) take_apart(x);
   bool grad = s.grad && thread_state.grad_enabled;
-  uint32_t old_version = x.version();
-  Tensor old = x.detach();
+  const uint32_t old_version = x.version();
+  Tensor old;
   // The gradient reads what is about to be overwritten: keep a copy.
   const Save save = op.inputs[0].save;
   bool reads_x = op.gradient
@@ -398,6 +406,13 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     old = Tensor::empty(x.shape(), x.dtype(), x.place());
     copy_into(old, x);
   }
+  if (!op.view) {
+    // As z[0] **= 2, which writes what its value was computed from.
+    for (const Tensor& t : in.flat().subspan(1))
+      if (grad && t.defined() && t.impl()->grad_fn) hooks.keep_saved(t, x);
+    x.prepare_write();
+  }
+  if (!old.defined()) old = x.detach();
   old.impl()->grad_fn = x.impl()->grad_fn;
   old.impl()->grad_index = x.impl()->grad_index;
   old.impl()->stop_gradient = x.stop_gradient();
@@ -410,7 +425,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     if (value.shape() == x.shape() && value.dtype() == x.dtype())
       copy_into(x, value);
     else
-      x.impl()->take_content(*value.impl());
+      give_form(x, value);
     x.wrote(op.name.c_str());
     x.impl()->grad_fn = value.impl()->grad_fn;
     x.impl()->grad_index = value.impl()->grad_index;
@@ -437,7 +452,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
       copy_into(x, value);
       x.wrote(op.name.c_str());
     } else {
-      x.impl()->take_content(*value.impl());
+      give_form(x, value);
       if (!op.view) x.wrote(op.name.c_str());
     }
   }

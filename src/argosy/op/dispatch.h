@@ -44,6 +44,10 @@ ARGOSY_API Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void
 ARGOSY_API const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attrs,
                                         DeviceKind device);
 
+// The views of x that are the op's results, in x's storage even where dispatch sets them apart;
+// none where the op has to copy.
+ARGOSY_API Tensors views_of(const OpDef& op, const Tensor& x, const void* attrs);
+
 // Of Python floats.
 ARGOSY_API DType default_dtype();
 ARGOSY_API void set_default_dtype(DType dtype);
@@ -64,6 +68,8 @@ struct Hooks {
   // was at old_version before the write.
   void (*record_tape_inplace)(const OpDef& op, const Inputs& in, const void* attrs,
                               uint32_t old_version, const Tensor& x) = nullptr;
+  // x is written next: what the node that made `value` saved of x's memory is kept as it is now.
+  void (*keep_saved)(const Tensor& value, const Tensor& x) = nullptr;
   // Appends an Operation; returns symbolic outputs.
   Tensors (*record_program)(const OpDef& op, const Inputs& in, const void* attrs) = nullptr;
   // x, a value of a Program or a tensor that one reads, stands for `value` from now on.

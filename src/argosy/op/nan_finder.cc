@@ -241,7 +241,7 @@ std::vector<Labelled> labelled_outputs(const OpDef& op, std::span<const Tensor> 
 bool is_view(const OpDef& op, const Inputs& in, const Tensor& out) {
   if (!(op.view || op.views) || in.flat().empty()) return false;
   const Tensor& base = in.flat()[0];
-  return base.defined() && base.impl()->storage == out.impl()->storage;
+  return base.defined() && in_one_memory(base, out);
 }
 
 bool worth_a_look(const Tensor& t, int64_t level) {

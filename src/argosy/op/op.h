@@ -217,6 +217,8 @@ struct OpDef {
   Erased<Tensors, const Inputs&> compose;
   Erased<Tensor, const Tensor&> view;    // a view of input 0, or undefined where a copy is needed
   Erased<Tensors, const Tensor&> views;  // several views of input 0
+  // Its views are a way to save a copy: whoever writes to one, or to input 0, gets it then.
+  bool apart = false;
   Erased<Tensors, const GradCall&> gradient;
   Erased<Cost, const InferContext&> cost;  // null: by shapes (op/cost.h, which all callers ask)
   InlineVector<KernelDef, 2> kernels[kDeviceKinds];

@@ -176,7 +176,7 @@ class Folder {
     Tensor t = size_of_shape(o);
     if (!t.defined()) {
       if (!v->shape.known()) return false;
-      const size_t bytes = static_cast<size_t>(v->shape.numel()) * item_size(v->dtype);
+      const auto elements = static_cast<size_t>(v->shape.numel());
       bool reads = false;
       std::vector<Tensor> in;
       for (size_t i = 0; i < o.operands.size(); ++i) {
@@ -195,7 +195,7 @@ class Folder {
           return false;
         in.push_back(k);
       }
-      if (bytes > (reads ? folded_limit_ : created_limit_)) return false;
+      if (elements > (reads ? folded_limit_ : created_limit_) / item_size(v->dtype)) return false;
       t = program::computed(o, in, 0);
       if (!t.defined() || t.dtype() != v->dtype || t.shape() != v->shape) return false;
     }

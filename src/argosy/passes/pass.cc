@@ -27,18 +27,22 @@ const std::vector<Pipeline>& table() {
   };
   static const std::vector<Pipeline> pipelines = {
       {"default", clean},
-      {"train", with(clean, {"saved_values", "relu_gradients", "squares", "narrow_losses",
-                             "dead_code", "narrow_feeds", "recompute", "split_updates"})},
-      {"inference", clean},
+      {"train",
+       with(clean, {"saved_values", "relu_gradients", "squares", "narrow_losses", "dead_code",
+                    "narrow_feeds", "recompute", "split_updates", "begin_collectives"})},
+      {"inference", with(clean, {"begin_collectives"})},
       // For a model whose parameters are final: into constants, with other rounding.
       {"deploy", with({"dropout_removal", "batch_norm_inference", "conv_batch_norm"}, clean)},
       // The predictor's: of a model as it is loaded, and once more of a plan, whose sizes are
       // known.
       {"load_exact", with({"freeze_state", "dropout_removal", "batch_norm_inference"}, clean)},
-      {"load", with({"freeze_state", "dropout_removal", "batch_norm_inference", "conv_batch_norm",
-                     "constant_folding", "algebraic", "cse", "channels_last", "pack_products"},
-                    {"cse", "dead_code", "fuse_epilogues", "dead_code"})},
-      {"plan", with(clean, {"fuse_epilogues", "dead_code"})},
+      {"load",
+       {"freeze_state", "dropout_removal", "batch_norm_inference", "conv_batch_norm",
+        "constant_folding", "algebraic", "cse", "dead_code", "fold_affine", "recognize_activations",
+        "recognize_norms", "dead_code", "channels_last", "pack_products", "cse", "dead_code",
+        "fuse_epilogues", "dead_code"}},
+      {"plan", with(clean, {"recognize_activations", "recognize_norms", "fuse_attention",
+                            "algebraic", "dead_code", "fuse_epilogues", "dead_code"})},
   };
   return pipelines;
 }

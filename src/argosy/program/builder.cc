@@ -17,7 +17,7 @@ namespace {
 void point_at(const Tensor& x, const Ref<Value>& v) {
   TensorImpl* to = x.impl();
   to->storage = nullptr;
-  to->data = nullptr;
+  to->offset = 0;
   to->shape = v->shape;
   to->numel = v->shape.numel();
   to->strides = to->numel >= 0 ? v->shape.contiguous_strides() : Shape();
@@ -276,8 +276,9 @@ void Builder::rebind(const Tensor& x, const Tensor& value) {
 }
 
 namespace {
+// Whether writes go through the results of the operation to its operand and back.
 bool is_view(const Operation* o) {
-  return o && (o->op->view || o->op->views);
+  return o && (o->op->view || o->op->views) && !o->op->apart;
 }
 }  // namespace
 

@@ -116,18 +116,27 @@ class Converter {
     if (instead.op) {
       o.op = instead.op;
       o.results.resize(instead.results);
+      while (o.results.size() < o.op->outputs.size()) add_unread_result(o);
     }
     if (instead.attrs.type()) o.attrs = std::move(instead.attrs);
     // What it would have updated now stays as it was.
     if (!updated.empty() && !updates(o)) {
       for (size_t i = 0; i < updated.size(); ++i)
         replace_uses(p_, results[outputs + i], before[updated[i]]);
-      o.results.resize(outputs);
+      if (!instead.op) o.results.resize(outputs);
     }
-    for (size_t i = o.results.size(); i < results.size(); ++i) {
+    for (size_t i = instead.op ? instead.results : o.results.size(); i < results.size(); ++i) {
       results[i]->block = nullptr;
       results[i]->producer = nullptr;
     }
+  }
+
+  // Its type is inferred at the end.
+  void add_unread_result(Operation& o) {
+    const Ref<Value> v = p_.make_value(o.results[0]->shape, o.results[0]->dtype);
+    v->block = o.parent;
+    v->producer = &o;
+    o.results.push_back(v);
   }
 
   static bool updates(const Operation& o) {

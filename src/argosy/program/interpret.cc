@@ -159,7 +159,10 @@ void write_state(const State& state, Scope* scope, const Tensor& value) {
       return;
     }
   }
-  if (to.raw() != value.raw()) op::copy_into(to, value);
+  if (to.raw() != value.raw()) {
+    to.prepare_write();
+    op::copy_into(to, value);
+  }
   to.wrote("a Program");
 }
 

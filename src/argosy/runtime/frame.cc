@@ -34,10 +34,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
   for (const MemorySlot& s : p.slots) {
     Tensor t = Tensor::describe(s.shape, s.dtype, p.place);
     t.impl()->layout = s.layout;
-    if (s.known) {
-      t = t.view(s.shape, s.strides);
-      t.impl()->data = nullptr;
-    }
+    if (s.known) t = t.view(s.shape, s.strides);
     slots.push_back(std::move(t));
   }
   for (const auto& [slot, tensor] : p.constants) slots[slot].impl()->take_content(*tensor.impl());
@@ -83,7 +80,7 @@ void Frame::place_views(bool arena) {
     const TensorImpl* base = slots[s.base].impl();
     if (!base->storage || (plan.slots[s.base].kind == MemorySlot::Kind::arena) != arena) continue;
     slots[i].impl()->storage = base->storage;
-    slots[i].impl()->data = base->data + s.offset;
+    slots[i].impl()->offset = base->offset + s.offset;
   }
 }
 
@@ -96,7 +93,7 @@ void Frame::take_arena() {
     const MemorySlot& s = plan.slots[i];
     if (s.kind != MemorySlot::Kind::arena) continue;
     slots[i].impl()->storage = arena_;
-    slots[i].impl()->data = block_ + s.offset;
+    slots[i].impl()->offset = s.offset;
   }
   place_views(true);
 }
@@ -133,7 +130,9 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
         (slot.known && t.shape() != slot.shape))
       return false;
     if (!states_[i].is(t)) states_[i] = t;
-    if (to.data == t.raw() && to.storage == t.impl()->storage && t.is_contiguous() && slot.known)
+    if (s.last != kNone && !s.writes_back && dense(t)) t.prepare_write();
+    if (to.storage == t.impl()->storage && to.offset == t.impl()->offset && t.is_contiguous() &&
+        slot.known)
       continue;
     to.take_content(dense(t) ? *op::contiguous(t).impl() : *t.impl());
   }
@@ -153,7 +152,7 @@ Tensors Frame::collect() {
     for (size_t k = i + 1; k < plan.fetches.size(); ++k) again |= plan.fetches[k] == slot;
     for (const StatePlan& s : plan.states) again |= s.last == slot;
     if (!again && plan.slots[slot].kind == MemorySlot::Kind::fresh && dense(slots[slot]) &&
-        body.contiguous && body.storage->ref_count() == 1) {
+        body.contiguous && body.storage->ref_count() == 1 && !body.storage->shared()) {
       result.push_back(slots[slot].detach());
       body.storage = nullptr;
     } else {
@@ -209,9 +208,9 @@ void Frame::allocate(uint32_t slot) {
   TensorImpl& body = *slots[slot].impl();
   const size_t bytes = plan.slots[slot].nbytes;
   if (!body.storage || body.storage == arena_ || body.storage->ref_count() != 1 ||
-      body.storage->bytes() != bytes)
+      body.storage->shared() || body.storage->bytes() != bytes)
     body.storage = Storage::allocate(plan.place, bytes);
-  body.data = body.storage->data();
+  body.offset = 0;
 }
 
 void Frame::copy(const Copy& c) {
@@ -237,7 +236,7 @@ void Frame::publish(uint32_t slot, const Tensor& value) {
         << "A result has another form than was inferred: expected " << s.dtype << s.shape
         << ", got " << value << '.';
     if (s.kind == MemorySlot::Kind::arena || s.kind == MemorySlot::Kind::bound) {
-      if (to.data != value.raw()) op::copy_into(slots[slot], value);
+      if (to.data() != value.raw()) op::copy_into(slots[slot], value);
       return;
     }
     to.take_content(*op::contiguous(value).impl());
@@ -252,7 +251,7 @@ void Frame::run_view(const Step& s) {
     const TensorImpl& base = *slots[slot.base].impl();
     TensorImpl& to = *slots[k].impl();
     to.storage = base.storage;
-    to.data = base.data + slot.offset;
+    to.offset = base.offset + slot.offset;
   }
 }
 
@@ -282,8 +281,10 @@ void Frame::run_dispatch(FrameStep& s) {
     out =
         op::dispatch(*s.op, op::Inputs(own, s.in.ends()), o.attr_operands ? attrs.get() : s.attrs);
   } else {
-    out = op::dispatch(*s.op, op::Inputs(operands, s.in.ends()),
-                       o.attr_operands ? attrs.get() : s.attrs);
+    const void* given = o.attr_operands ? attrs.get() : s.attrs;
+    // The plan sees to it that nobody writes what a view reads, so none is set apart.
+    if (s.op->apart && dense(operands[0])) out = op::views_of(*s.op, operands[0], given);
+    if (out.empty()) out = op::dispatch(*s.op, op::Inputs(operands, s.in.ends()), given);
   }
   for (size_t i = 0; i < out.size() && i < p.out.size(); ++i) {
     const Tensor& v = out[i];
@@ -291,8 +292,7 @@ void Frame::run_dispatch(FrameStep& s) {
     bool shared = false;
     if (dense(v) && !p.may_view && v.impl() != slots[p.out[i]].impl()) {
       shared = in_arena(v);
-      for (const Tensor& t : operands)
-        shared |= t.defined() && t.impl()->storage == v.impl()->storage;
+      for (const Tensor& t : operands) shared |= t.defined() && in_one_memory(t, v);
     }
     publish(p.out[i], shared ? clone(v) : v);
   }
@@ -449,9 +449,8 @@ void Frame::publish_yields(const Step& p, std::span<const uint32_t> yields) {
     bool shared = false;
     if (dense(v)) {
       shared = in_arena(v);
-      for (uint32_t k : p.in) shared = shared || slots[k].impl()->storage == v.impl()->storage;
-      for (size_t k = 0; k < i; ++k)
-        shared = shared || slots[p.out[k]].impl()->storage == v.impl()->storage;
+      for (uint32_t k : p.in) shared = shared || in_one_memory(slots[k], v);
+      for (size_t k = 0; k < i; ++k) shared = shared || in_one_memory(slots[p.out[k]], v);
     }
     publish(p.out[i], shared ? clone(v) : v);
   }
@@ -462,7 +461,7 @@ void Frame::publish_yields(const Step& p, std::span<const uint32_t> yields) {
 void Frame::advance(const BlockPlan& body) {
   struct Next {
     Ref<Storage> storage;
-    char* data = nullptr;
+    int64_t offset = 0;
     Tensor whole;  // of unknown size, or an array
   };
   InlineVector<Next, 8> next;
@@ -477,7 +476,7 @@ void Frame::advance(const BlockPlan& body) {
       value = op::contiguous(value);
     if (plan.slots[body.arguments[i]].known) {
       next[i].storage = value.impl()->storage;
-      next[i].data = value.impl()->data;
+      next[i].offset = value.impl()->offset;
     } else {
       next[i].whole = value.detach();
     }
@@ -491,10 +490,10 @@ void Frame::advance(const BlockPlan& body) {
       continue;
     }
     std::swap(to.storage, next[i].storage);
-    to.data = next[i].data;
+    to.offset = next[i].offset;
     if (plan.slots[from].kind == MemorySlot::Kind::fresh) {
       slots[from].impl()->storage = std::move(next[i].storage);
-      slots[from].impl()->data = nullptr;
+      slots[from].impl()->offset = 0;
     }
   }
 }

@@ -39,8 +39,8 @@ size_t aligned(size_t bytes) {
 // The same form over memory that cannot be read.
 Tensor null_view(const Tensor& t) {
   const Place null{DeviceKind::null, 0};
-  Tensor n = Tensor::wrap(t.raw(), t.shape(), t.strides(), t.dtype(), null, nullptr, [](void*) {});
-  return n;
+  void* nothing = reinterpret_cast<void*>(uintptr_t{1} << 40);
+  return Tensor::wrap(nothing, t.shape(), t.strides(), t.dtype(), null, nullptr, [](void*) {});
 }
 
 }  // namespace
@@ -314,10 +314,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       if (o.op->view || o.op->views) {
         // On the null place, where a function that copies after all does no harm.
         Tensor source = null_view(protos[0]);
-        if (o.op->views)
-          views = o.op->views(source, step.attrs);
-        else if (Tensor v = o.op->view(source, step.attrs); v.defined())
-          views.push_back(v);
+        views = op::views_of(*o.op, source, step.attrs);
         for (const Tensor& v : views)
           made_copy = made_copy || v.impl()->storage != source.impl()->storage;
         protos[0] = source;
@@ -340,8 +337,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       const MemorySlot& source = plan_.slots[from];
       const bool chained = source.kind == MemorySlot::Kind::view;
       s.base = chained ? source.base : from;
-      s.offset = static_cast<char*>(views[i].raw()) - static_cast<char*>(protos[0].raw()) +
-                 (chained ? source.offset : 0);
+      s.offset = views[i].impl()->offset + (chained ? source.offset : 0);
       s.strides = views[i].strides();
       join(o.results[i], group, made);
       step.out.push_back(made);

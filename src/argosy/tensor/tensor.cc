@@ -1,16 +1,11 @@
 #include "argosy/tensor/tensor.h"
 
 #include <algorithm>
-#include <new>
 
-#include "argosy/base/memory.h"
+#include "argosy/kernels/cpu/copy.h"
 
 namespace argosy {
 namespace {
-
-// On CPU the header and the bytes are one block: one allocation a tensor.
-constexpr size_t kHeader =
-    (sizeof(Storage) + memory::kAlignment - 1) / memory::kAlignment * memory::kAlignment;
 
 bool strides_contiguous(const Shape& shape, const Shape& strides) {
   int64_t expected = 1;
@@ -26,52 +21,9 @@ bool strides_contiguous(const Shape& shape, const Shape& strides) {
 
 void (*release_python_object)(void* object) = nullptr;
 
-Ref<Storage> Storage::allocate(Place place, size_t bytes) {
-  bool one_block = place.kind == DeviceKind::cpu;
-  char* block = static_cast<char*>(memory::allocate({}, kHeader + (one_block ? bytes : 0)));
-  auto* storage = new (block) Storage();
-  storage->place_ = place;
-  storage->bytes_ = bytes;
-  if (one_block) {
-    storage->data_ = block + kHeader;
-    return Ref<Storage>::adopt(storage);
-  }
-  try {
-    storage->data_ = static_cast<char*>(memory::allocate(place, bytes));
-  } catch (...) {
-    storage->~Storage();
-    memory::deallocate({}, block, kHeader);
-    throw;
-  }
-  return Ref<Storage>::adopt(storage);
-}
-
-Ref<Storage> Storage::wrap(Place place, void* data, size_t bytes, void* owner,
-                           void (*release)(void*)) {
-  auto* storage = new (memory::allocate({}, kHeader)) Storage();
-  storage->place_ = place;
-  storage->bytes_ = bytes;
-  storage->data_ = static_cast<char*>(data);
-  storage->owner_ = owner;
-  storage->release_ = release;
-  return Ref<Storage>::adopt(storage);
-}
-
-void Storage::drop() {
-  size_t block = kHeader;
-  if (release_)
-    release_(owner_);
-  else if (place_.kind == DeviceKind::cpu)
-    block += bytes_;
-  else
-    memory::deallocate(place_, data_, bytes_);
-  this->~Storage();
-  memory::deallocate({}, this, block);
-}
-
 void TensorImpl::take_content(const TensorImpl& from) {
   storage = from.storage;
-  data = from.data;
+  offset = from.offset;
   shape = from.shape;
   strides = from.strides;
   numel = from.numel;
@@ -113,7 +65,6 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Place place) {
       << " takes more than 2^63 bytes. Do this: check how the shape "
          "was computed.";
   t.impl_->storage = Storage::allocate(place, t.nbytes());
-  t.impl_->data = t.impl_->storage->data();
   return t;
 }
 
@@ -121,7 +72,6 @@ Tensor Tensor::wrap(void* data, const Shape& shape, const Shape& strides, DType 
                     void* owner, void (*release)(void*)) {
   Tensor t = describe(shape, dtype, place);
   t.impl_->storage = Storage::wrap(place, data, t.nbytes(), owner, release);
-  t.impl_->data = static_cast<char*>(data);
   t.impl_->strides = strides;
   t.impl_->contiguous = strides_contiguous(shape, strides);
   return t;
@@ -141,8 +91,50 @@ Tensor Tensor::view(const Shape& shape, const Shape& strides, int64_t offset) co
   t.impl_->strides = strides;
   t.impl_->contiguous = strides_contiguous(shape, strides);
   t.impl_->storage = impl_->storage;
-  t.impl_->data = impl_->data + offset * item_size(dtype());
+  t.impl_->offset = impl_->offset + offset * item_size(dtype());
   return t;
+}
+
+void Tensor::separate() const {
+  if (!impl_->storage || place().kind != DeviceKind::cpu) return;
+  int64_t begin = 0, end = numel() ? 1 : 0;  // in elements from the first one
+  for (int i = 0; numel() && i < rank(); ++i) {
+    const int64_t last = (dim(i) - 1) * strides()[i];
+    (last < 0 ? begin : end) += last;
+  }
+  const int64_t item = item_size(dtype()), from = impl_->offset + begin * item;
+  Ref<Storage> own =
+      impl_->storage->borrow(static_cast<size_t>(from), static_cast<size_t>((end - begin) * item));
+  if (!own) return copy_elements();
+  impl_->storage = std::move(own);
+  impl_->offset -= from;
+}
+
+void Tensor::own_elements() const {
+  bool repeats = false;
+  for (int i = 0; i < rank(); ++i) repeats |= strides()[i] == 0 && dim(i) > 1;
+  Storage& storage = *impl_->storage;
+  if (repeats || (storage.shared() && storage.borrows_only() && storage.ref_count() == 1))
+    copy_elements();
+  else if (storage.shared())
+    storage.own_bytes();
+}
+
+void Tensor::copy_elements() const {
+  Tensor own = empty(shape(), dtype(), place());
+  if (place().kind == DeviceKind::cpu && numel())
+    cpu::copy_strided(own.raw(), own.strides().data(), raw(), strides().data(), shape(),
+                      item_size(dtype()));
+  Ref<Storage>& storage = impl_->storage;
+  if (storage->ref_count() == 1 && storage->borrows_only()) {
+    storage->move_to(std::move(own.impl_->storage));
+  } else {
+    own.impl_->storage->follow(*storage);
+    storage = std::move(own.impl_->storage);
+  }
+  impl_->offset = 0;
+  impl_->strides = own.strides();
+  impl_->contiguous = true;
 }
 
 Tensor Tensor::detach() const {

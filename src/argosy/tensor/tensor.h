@@ -30,13 +30,14 @@ class ARGOSY_API TensorImpl final : public RefCounted {
   TensorImpl() {}  // not defaulted: `new TensorImpl()` would zero it first
 
   Ref<Storage> storage;
-  char* data = nullptr;  // first element: storage->data() plus the view's offset
+  int64_t offset = 0;  // of the first element from storage->data(), in bytes
   Shape shape;
   Shape strides;  // in elements
   int64_t numel = 0;
   DType dtype = DType::float32;
   Layout layout = Layout::strided;
   Place place;
+  uint16_t forms = 0;  // how often it was given another form in place: reshape_, transpose_
   bool contiguous = true;
   bool stop_gradient = true;
   bool persistable = false;
@@ -46,6 +47,9 @@ class ARGOSY_API TensorImpl final : public RefCounted {
   uint32_t grad_index = 0;
   Ref<RefCounted> grad_fn;
   std::unique_ptr<GradRecord> record;
+
+  // The first element; null without storage. Good until somebody prepares to write the storage.
+  char* data() const { return storage ? storage->data() + offset : nullptr; }
 
   // Becomes a handle on what `from` holds, in its form; history and Python object stay as they are.
   void take_content(const TensorImpl& from);
@@ -98,17 +102,27 @@ class ARGOSY_API Tensor {
   bool has_data() const { return static_cast<bool>(impl_->storage); }
   const std::vector<Tensor>& parts() const { return impl_->parts; }
 
-  void* raw() const { return impl_->data; }
+  // Who writes through it what may be seen elsewhere calls prepare_write() before.
+  void* raw() const { return impl_->data(); }
   // REQUIRES: T is the C++ type of dtype().
   template <class T>
   T* data() const {
-    return reinterpret_cast<T*>(impl_->data);
+    return reinterpret_cast<T*>(impl_->data());
   }
 
   uint32_t version() const { return impl_->storage ? impl_->storage->version() : 0; }
   void wrote(const char* op) const {
     if (impl_->storage) impl_->storage->wrote(op);
   }
+
+  // Gives every element a place that no other element and no other storage looks at. Views of this
+  // tensor move along, but for those of one that repeats its elements.
+  void prepare_write() const {
+    if (impl_->storage && (!impl_->contiguous || impl_->storage->shared())) own_elements();
+  }
+  // Makes a view independent of what it was made from: the elements are copied when either side is
+  // written, or now if they cannot be lent. REQUIRES: no other tensor was made from it.
+  void separate() const;
 
   bool stop_gradient() const { return impl_->stop_gradient; }
   bool requires_grad() const { return !impl_->stop_gradient; }
@@ -120,12 +134,21 @@ class ARGOSY_API Tensor {
   Tensor detach() const;
 
  private:
+  void own_elements() const;
+  void copy_elements() const;
+
   Ref<TensorImpl> impl_;
 };
 
 // "float32[2, 3]", for messages.
 ARGOSY_API Message& operator<<(Message& m, const Tensor& t);
 ARGOSY_API Message& operator<<(Message& m, Place p);
+
+// Whether their elements lie in one block of memory. Storages tell whose writes show where; this is
+// for who writes bytes without asking them.
+inline bool in_one_memory(const Tensor& a, const Tensor& b) {
+  return a.has_data() && b.has_data() && a.impl()->storage->same_memory(*b.impl()->storage);
+}
 
 // Strides that view `t` as `shape` (same numel, known) without a copy; false if there are none.
 ARGOSY_API bool reshape_strides(const Tensor& t, const Shape& shape, Shape* strides);

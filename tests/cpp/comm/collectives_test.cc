@@ -45,6 +45,28 @@ TEST_P(Collectives, AllReduceSums) {
     }
 }
 
+// Hybrids and meshes cut these into stretches. Of the first, the shares of two ranks of a host have
+// other numbers of them.
+TEST_P(Collectives, LargeSumsGoInStretches) {
+  for (int64_t count : {524287, 1500001})
+    for (int size : {2, 4, 6})
+      with_ranks(size, [&](ProcessGroup& g) {
+        Tensor sum = numbers(g.rank(), count), mean = numbers(g.rank(), count);
+        Tensor parts = numbers(g.rank(), count);
+        const auto part = [&](int64_t begin, int64_t n) {
+          return parts.view(Shape{n}, Shape{1}, begin);
+        };
+        g.all_reduce({sum}, Reduce::sum);
+        g.all_reduce({mean}, Reduce::avg);
+        g.all_reduce({part(0, 100), part(100, 300001), part(300101, count - 300101)}, Reduce::sum);
+        for (int64_t i = 0; i < count; ++i) {
+          ASSERT_EQ(sum.data<float>()[i], sum_of(size, i)) << i;
+          ASSERT_FLOAT_EQ(mean.data<float>()[i], sum_of(size, i) / static_cast<float>(size)) << i;
+          ASSERT_EQ(parts.data<float>()[i], sum_of(size, i)) << i;
+        }
+      });
+}
+
 TEST_P(Collectives, EachOpOfEachDtype) {
   with_ranks(3, [](ProcessGroup& g) {
     const int r = g.rank();

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
+#include "argosy/comm/recorder.h"
 #include "argosy/program/serialize.h"
 #include "tests/cpp/parallel/ranks.h"
 
@@ -245,6 +249,55 @@ TEST(CollectiveOps, ARunThatFailsWaitsForWhatItStarted) {
   });
   EXPECT_NE(errors[0].find("expected another rank"), std::string::npos) << errors[0];
   EXPECT_EQ(errors[1], "");
+}
+
+// Two threads of a rank run Programs. The first has begun an exchange whose peer does not come
+// before the run of the second has failed.
+TEST(CollectiveOps, ARunThatFailsWaitsForItsOwnOnly) {
+  const auto exchange = [](int64_t group, ProcessGroup& g, bool fails) {
+    Recorded r;
+    const Tensor x = r.input(whole({3000}, g.rank()));
+    const Tensor a = call("add", {x, x})[0];
+    const Tensor started = call("all_reduce_start", {a}, with<int64_t>("group", group), {1})[0];
+    if (fails) call("recv_from", {x}, with<int64_t>("peer", g.rank()));
+    call("all_reduce_wait", {a, started}, {}, {1, 2});
+    r.output(a);
+    return execute(r.program, (r.end(), r.feeds))[0];
+  };
+  const auto has_begun = [](uint32_t group) {
+    const auto all = comm::records();
+    return std::any_of(all.begin(), all.end(), [&](const comm::Record& record) {
+      return record.header.group == group && record.header.count == 3000;
+    });
+  };
+  on_ranks(2, [&](ProcessGroup& g) {
+    comm::Groups& groups = comm::Groups::current();
+    const auto other = g.subgroup({0, 1}, 60);
+    groups.enter(1, other);
+    const auto right = [&] {
+      const auto got = at(exchange(1, g, false));
+      Tensor sum = whole({3000}, g.rank());
+      g.all_reduce({sum}, Reduce::sum);
+      const auto want = at(sum);
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2 * want[i]);
+    };
+    if (g.rank() == 1) {
+      EXPECT_THROW(exchange(0, g, true), Error);
+      g.barrier();  // the other's run has failed, too
+      right();
+      return;
+    }
+    std::thread first([&] {
+      const comm::Groups::Scope scope(groups);
+      right();
+    });
+    while (!has_begun(other->number())) std::this_thread::yield();
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_THROW(exchange(0, g, true), Error);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+    g.barrier();
+    first.join();
+  });
 }
 
 TEST(CollectiveOps, ProgramsArePrintedSavedAndLoaded) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -84,6 +85,107 @@ TEST(Storage, WrappedMemoryIsNotFreedButReleased) {
   }
   EXPECT_EQ(released, 1);
   EXPECT_EQ(memory::stats({}).allocated, before);
+}
+
+// --- copy on write ---
+
+Ref<Storage> filled(size_t bytes, char with) {
+  Ref<Storage> s = Storage::allocate({}, bytes);
+  std::memset(s->data(), with, bytes);
+  return s;
+}
+
+TEST(Storage, BorrowedBytesAreTheLendersUntilOneMoves) {
+  Ref<Storage> a = filled(64, 'a');
+  EXPECT_FALSE(a->shared());
+  Ref<Storage> b = a->borrow(16, 8);
+  EXPECT_EQ(b->data(), a->data() + 16);
+  EXPECT_EQ(b->bytes(), 8u);
+  EXPECT_TRUE(a->shared() && b->shared() && a->same_memory(*b));
+  b->own_bytes();
+  EXPECT_FALSE(a->shared() || b->shared() || a->same_memory(*b));
+  EXPECT_EQ(b->bytes(), 8u);
+  b->data()[0] = 'b';
+  EXPECT_EQ(a->data()[16], 'a');
+}
+
+TEST(Storage, ALenderThatWritesMovesAndComesBack) {
+  Ref<Storage> a = filled(64, 'a');
+  char* const home = a->data();
+  Ref<Storage> b = a->borrow(0, 64);
+  a->own_bytes();
+  EXPECT_NE(a->data(), home);
+  EXPECT_EQ(b->data(), home);
+  a->data()[0] = 'x';
+  EXPECT_EQ(b->data()[0], 'a');
+  EXPECT_FALSE(a->shared());
+  Ref<Storage> c = a->borrow(0, 64);  // of where it is now
+  EXPECT_EQ(c->data()[0], 'x');
+  b = nullptr;
+  a->own_bytes();
+  EXPECT_EQ(a->data(), home);
+  a->data()[0] = 'y';
+  EXPECT_EQ(c->data()[0], 'x');
+  EXPECT_FALSE(a->shared() || c->shared());
+}
+
+TEST(Storage, TheLastOneLeftNeedsNoCopy) {
+  Ref<Storage> a = filled(64, 'a');
+  Ref<Storage> b = a->borrow(0, 32), c = b->borrow(8, 8);
+  const char* const there = c->data();
+  a = nullptr;
+  EXPECT_TRUE(c->shared());
+  b = nullptr;
+  EXPECT_FALSE(c->shared());
+  c->own_bytes();
+  EXPECT_EQ(c->data(), there);
+  EXPECT_EQ(c->data()[7], 'a');
+}
+
+TEST(Storage, NoBlockIsLeftOrFreedTwice) {
+  const size_t before = memory::stats({}).allocated;
+  {
+    Ref<Storage> a = filled(1000, 'a');
+    Ref<Storage> b = a->borrow(0, 500), c = a->borrow(500, 500);
+    a->own_bytes();
+    Ref<Storage> d = a->borrow(0, 1000);
+    a->own_bytes();
+    b = nullptr;
+    c->own_bytes();
+    a->own_bytes();
+    EXPECT_EQ(d->data()[999], 'a');
+    a = nullptr;
+    d->own_bytes();
+    EXPECT_EQ(c->data()[499], 'a');
+  }
+  EXPECT_EQ(memory::stats({}).allocated, before);
+}
+
+TEST(Storage, WhatIsNotOursIsNotLent) {
+  char bytes[16] = {};
+  Ref<Storage> wrapped = Storage::wrap({}, bytes, sizeof(bytes), nullptr, [](void*) {});
+  EXPECT_FALSE(wrapped->borrow(0, 16));
+  EXPECT_FALSE(wrapped->shared());
+  EXPECT_FALSE(Storage::allocate(kNull, 16)->borrow(0, 16));
+  Ref<Storage> known = filled(16, 'a');
+  known->never_lend();
+  EXPECT_FALSE(known->borrow(0, 16));
+}
+
+TEST(Storage, BorrowersMayComeAndGoOnOtherThreads) {
+  Ref<Storage> a = filled(256, 'a');
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&a] {
+      for (int i = 0; i < 2000; ++i) {
+        Ref<Storage> mine = a->borrow(static_cast<size_t>(i % 4) * 64, 64);
+        mine->own_bytes();
+        std::memset(mine->data(), 'b', 64);
+      }
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_FALSE(a->shared());
+  for (size_t i = 0; i < 256; ++i) EXPECT_EQ(a->data()[i], 'a');
 }
 
 }  // namespace

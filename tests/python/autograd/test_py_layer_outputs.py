@@ -33,3 +33,29 @@ def test_outputs_without_gradient_have_an_argument_too(zeros):
         np.testing.assert_array_equal(seen[0].numpy(), [0, 0])
     else:
         assert seen == [None]
+
+
+def test_a_backward_that_is_differentiable_once():
+    from argosy.autograd.py_layer import once_differentiable
+
+    class Cube(paddle.autograd.PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensor()
+            assert not paddle.is_grad_enabled()
+            return 3 * x**2 * grad
+
+    x = paddle.to_tensor(2.0, stop_gradient=False)
+    Cube.apply(x).backward()
+    assert x.grad.item() == 12
+    weight = paddle.to_tensor(5.0, stop_gradient=False)
+    (g,) = paddle.grad(Cube.apply(x) * weight, x, create_graph=True)
+    assert g.item() == 60
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function"):
+        g.backward()

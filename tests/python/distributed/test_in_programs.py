@@ -39,7 +39,7 @@ def test_losses_are_those_of_one_process(way, precision):
 )
 def test_a_captured_step_fails_on_all(way, error, count):
     limit = {"ARGOSY_COMM_TIMEOUT": "5"} if way == "late" else {}
-    started = ranks.start("program_fails", count, way, environ=limit)
+    started = ranks.start("program_fails", count, way | limit)
     for number, rank in enumerate(ranks.finish(started, 60)):
         if number == count - 1 and way in ("killed", "leaves"):
             assert rank.code == (-9 if way == "killed" else 0)

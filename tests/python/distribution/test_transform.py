@@ -100,3 +100,61 @@ def test_density_of_a_stick_breaking_distribution():
 def test_errors(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_constraints():
+    c = paddle.distribution.constraint
+    x = paddle.to_tensor([-1.0, 0.0, 2.0, float("nan")])
+    assert c.real(x).tolist() == [True, True, True, False]
+    assert c.positive(x).tolist() == [False, True, True, False]
+    assert c.Range(-1, 0.0)(x).tolist() == [True, True, False, False]
+    rows = paddle.to_tensor([[0.5, 0.5], [0.5, 0.6], [1.5, -0.5]])
+    assert c.simplex(rows).tolist() == [True, False, False]
+    with pytest.raises(NotImplementedError, match="__call__"):
+        c.Constraint()(x)
+
+
+def test_variables():
+    v = paddle.distribution.variable
+    rows = paddle.to_tensor([[1.0, -1.0], [2.0, 0.0]])
+    one = v.Independent(v.positive, 1)
+    assert (one.event_rank, one.is_discrete) == (1, False)
+    assert one.constraint(rows).tolist() == [False, True]
+    assert v.Independent(v.real, 2).constraint(rows).item() is True
+    both = v.Stack([v.real, v.positive], 1)
+    assert both.event_rank == 0 and v.Stack([v.real], -1).event_rank == 1
+    assert both.constraint(rows).tolist() == [[True, False], [True, True]]
+    assert v.Stack([v.Variable(is_discrete=True), v.real]).is_discrete
+    with pytest.raises(ValueError, match="must have 3 dimensions or more, got 2"):
+        v.Independent(v.real, 3).constraint(rows)
+    with pytest.raises(ValueError, match="axis 0 must have 3 places, got 2"):
+        v.Stack([v.real] * 3).constraint(rows)
+    with pytest.raises(AssertionError, match="no constraint"):
+        v.Variable().constraint(rows)
+    with pytest.raises(TypeError, match="base"):
+        v.Independent(3, 1)
+
+
+def test_a_transform_says_what_it_maps_by_variables():
+    v = paddle.distribution.variable
+
+    class Sums(paddle.distribution.Transform):
+        _type = paddle.distribution.transform.Type.BIJECTION
+        _domain = property(lambda self: v.Independent(v.real, 1))
+        _codomain = property(lambda self: v.Independent(v.real, 1))
+
+        def _forward(self, x):
+            return paddle.cumsum(x, -1)
+
+        def _forward_log_det_jacobian(self, x):
+            return paddle.zeros(x.shape[:-1])
+
+    sums = Sums()
+    assert sums.forward(paddle.to_tensor([1.0, 2.0])).tolist() == [1, 3]
+    with pytest.raises(ValueError, match="must have 1 dimensions or more"):
+        sums.forward(paddle.to_tensor(1.0))
+    base = paddle.distribution.Normal(paddle.zeros([2]), paddle.ones([2]))
+    whole = paddle.distribution.TransformedDistribution(base, [sums])
+    assert list(whole.event_shape) == [2] and list(whole.batch_shape) == []
+    assert paddle.distribution.SoftmaxTransform()._domain.event_rank == 1
+    assert paddle.distribution.ExpTransform()._codomain.event_rank == 0

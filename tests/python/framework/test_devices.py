@@ -167,3 +167,14 @@ def test_without_gpus_there_is_one_generator():
     first = paddle.rand([3]).tolist()
     device.set_rng_state(state, "gpu")
     assert paddle.rand([3]).tolist() == first
+
+
+def test_places_that_no_build_has_are_classes():
+    for make in (
+        lambda: paddle.XPUPlace(0), paddle.IPUPlace, lambda: paddle.CustomPlace("npu", 0)
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="is not compiled with"):
+            make()
+    of_devices = (paddle.XPUPlace, paddle.IPUPlace, paddle.CustomPlace)
+    assert not isinstance(paddle.ones([1]).place, of_devices)
+    assert isinstance(paddle.ones([1]).place, paddle.base.core.Place)

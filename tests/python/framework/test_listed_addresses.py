@@ -95,10 +95,9 @@ incubate.nn.functional.moe_combine incubate.nn.functional.swiglu
 incubate.nn.functional.variable_length_memory_efficient_attention
 incubate.operators.graph_reindex incubate.operators.graph_sample_neighbors
 incubate.operators.graph_send_recv incubate.operators.softmax_mask_fuse
-incubate.operators.softmax_mask_fuse_upper_triangle nn.functional.sparse_attention
-nn.utils.clip_grad_norm_ nn.utils.clip_grad_value_ onnx.export static.nn.static_pylayer
-tensor.einsum text.viterbi_decode utils.deprecated vision.models.alexnet
-vision.models.googlenet
+incubate.operators.softmax_mask_fuse_upper_triangle nn.functional.sparse_attention onnx.export
+nn.utils.clip_grad_norm_ nn.utils.clip_grad_value_ static.nn.static_pylayer tensor.einsum
+text.viterbi_decode utils.deprecated vision.models.alexnet vision.models.googlenet
 """.split()
 
 

@@ -145,11 +145,57 @@ def test_the_example(model, example):
     assert missing.returncode == 1 and "there is no model at '/nowhere'" in missing.stderr
 
 
-def test_only_the_header_is_shown():
+def shown(library, kind):
     listed = subprocess.run(
-        ["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True
+        ["nm", "-D", f"--{kind}-only", str(library)], capture_output=True, text=True, check=True
     )
-    names = {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
-    assert names and all(name.startswith("argosy_") for name in names), names
+    return {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
+
+
+def test_only_the_header_is_shown_and_what_formats_need():
+    names = shown(LIBRARY, "defined")
+    of_c = {name for name in names if name.startswith("argosy_")}
     text = (HEADER / "argosy.h").read_text()
-    assert all(name + "(" in text for name in names)
+    assert of_c and all(name + "(" in text for name in of_c)
+    needed = set()
+    for format in ("onnx", "paddle"):
+        needed |= shown(LIBRARY.with_name(f"libargosy_infer_{format}.so"), "undefined")
+    assert names - of_c <= needed
+
+
+def needed_by(library):
+    listed = subprocess.run(
+        ["readelf", "-d", str(library)], capture_output=True, text=True, check=True
+    )
+    return {
+        line.split("[")[1].rstrip("]") for line in listed.stdout.splitlines() if "NEEDED" in line
+    }
+
+
+def test_what_runs_models_brings_nothing_of_training():
+    of_core = needed_by(LIBRARY)
+    of_formats = needed_by(LIBRARY.with_name("libargosy_infer_onnx.so"))
+    assert not any(
+        "python" in name or "protobuf" in name or name == "libargosy.so" for name in of_core
+    )
+    assert "libargosy_infer.so" in of_formats and "libargosy.so" not in of_formats
+
+
+def test_models_of_other_formats(model, example, tmp_path):
+    net = model[1]
+    spec = [static.InputSpec([None, 40], "float32", "x")]
+    paddle.onnx.export(net, str(tmp_path / "net"), input_spec=spec, opset_version=17)
+    paddle.jit.save(net, str(tmp_path / "net"), input_spec=spec, format="paddle")
+    wanted = net(paddle.ones([1, 40])).numpy()[0]
+    for file in ("net.onnx", "net.json"):
+        done = subprocess.run(
+            [example, str(tmp_path / file)], capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        values = done.stdout.split("] =")[1]
+        np.testing.assert_allclose([float(v) for v in values.split()], wanted, 1e-4, 1e-4)
+    (tmp_path / "bad.onnx").write_bytes(b"\x08\x08\xff\xff\xff")
+    done = subprocess.run(
+        [example, str(tmp_path / "bad.onnx")], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 1 and "no whole ONNX model" in done.stderr

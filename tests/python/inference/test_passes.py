@@ -104,6 +104,17 @@ def test_branches_stay_channels_last(tmp_path):
     assert ops.count("transpose") == 1 and "conv2d" not in ops
 
 
+def test_one_dimension_stays_channels_last(tmp_path):
+    net = nn.Sequential(
+        nn.Conv1D(4, 16, 5, padding=2, dilation=1), nn.BatchNorm1D(16), nn.Hardswish(),
+        nn.Conv1D(16, 16, 3, groups=16, stride=2), nn.ReLU(), nn.Conv1D(16, 24, 1), nn.Sigmoid(),
+        nn.Conv1D(24, 8, 3, padding="VALID", dilation=2),
+    )  # fmt: skip
+    ops = check(net, tmp_path, [None, 4, None], [(2, 4, 40), (1, 4, 23)])
+    assert ops.count("packed_conv2d") == 4 and len(ops) == 6
+    assert ops.count("transpose") == 2  # of what is fed and fetched
+
+
 def test_what_is_fetched_has_its_form(tmp_path):
     ops = check(
         nn.Sequential(nn.Conv2D(4, 16, 3), nn.ReLU()), tmp_path, [None, 4, 9, 9], [(2, 4, 9, 9)]

@@ -86,7 +86,7 @@ def test_numbers_that_count_up_do_not_make_a_program_each(monkeypatch):
 
     @captured
     def f(x, step, kind="a"):
-        return x * step
+        return x * int(str(step))
 
     x = paddle.to_tensor([2.0])
     with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def test_numbers_with_full_graph_are_captured_and_the_newest_kept(monkeypatch):
 
     @captured
     def f(x, step):
-        return x + step
+        return x + int(str(step))
 
     g = captured(f.dygraph_function, full_graph=True)
     x = paddle.to_tensor([2.0])
@@ -184,3 +184,193 @@ def test_mixed_precision_is_part_of_the_form():
     with paddle.amp.auto_cast(dtype="bfloat16"):
         assert f(x).dtype == paddle.bfloat16
     assert f(x).dtype == paddle.float32 and len(f.program_cache) == 2
+
+
+# --- numbers as inputs ---
+
+
+def same_bits(function, calls, x=None):
+    """The captured function gives what the function gives, bit for bit, with the gradient of x. Returns
+    it."""
+    f = captured(function)
+    for numbers in calls:
+        results = []
+        for g in (function, f):
+            t = paddle.to_tensor([1.5, -2.0, 0.25] if x is None else x)
+            t.stop_gradient = not paddle.is_floating_point(t)
+            y = g(t, *numbers)
+            results.append([y.dtype, y.numpy().tobytes()])
+            if not y.stop_gradient:
+                y.sum().backward()
+                results[-1].append(t.grad.numpy().tobytes())
+        assert results[0] == results[1], numbers
+    return f
+
+
+def test_numbers_that_are_computed_with_are_inputs():
+    def f(x, step, rate):
+        return (x * step + 2.5 * rate - (step * 3 - 1) / 7) / (rate + step) - -step
+
+    f = same_bits(f, [(i, 0.1 * i + 1e-3) for i in range(1, 30)])
+    assert len(f.program_cache) == 2
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int32", "int64", "bool"])
+def test_numbers_beside_tensors_of_every_dtype(dtype):
+    x = paddle.to_tensor([3.0, 0.0, 7.0]).astype(dtype)
+    f = same_bits(lambda x, n: (x + n) * n - n * (n - x), [(n,) for n in (3, 5, 9, -2)], x)
+    assert len(f.program_cache) == 2
+    f = same_bits(lambda x, r: (x * r + r) / (2.0 + r), [(r,) for r in (0.5, 1e-3, 3.25)], x)
+    assert len(f.program_cache) == 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_quotients_remainders_and_comparisons_with_tensors(dtype):
+    x = paddle.to_tensor([7.0, -3.0, 4.0]).astype(dtype)
+
+    def f(x, n):
+        return x // n + x % n + (x > n).astype(x.dtype) * n + (n == x).astype(x.dtype)
+
+    assert len(same_bits(f, [(n,) for n in (2, 3, 4, 5, 7)], x).program_cache) == 2
+
+
+def test_only_numbers_that_change_are_inputs():
+    def f(x, n, factor=1.0, axis=0):
+        return paddle.concat([x * factor] * n, axis) + n
+
+    f = captured(f)
+    x = paddle.ones([2])
+    for factor in (1.0, 2.0, 3.0):
+        assert f(x, 2, factor).tolist() == [2.0 + factor] * 4
+    assert len(f.program_cache) == 2
+    # A place that decides closes the form: a Program for each.
+    assert f(x, 3, 4.0).tolist() == [7.0] * 6
+    assert f(x, 3, 5.0).tolist() == [8.0] * 6
+    assert f(x, 2, 1.0).tolist() == [3.0] * 4
+
+
+def test_numbers_inside_of_lists_and_dicts():
+    def f(x, settings):
+        return x * settings["rates"][0] + settings["shift"]
+
+    f = captured(f)
+    x = paddle.to_tensor(X)
+    for i in range(6):
+        found = f(x, {"rates": [0.5 + i], "shift": i})
+        assert found.tolist() == [0.5 + 2 * i, 1.0 + 3 * i]
+    assert len(f.program_cache) == 2
+
+
+def test_numbers_that_decide_are_values_still():
+    kept = []
+
+    class Holder:
+        last = None
+
+    holder = Holder()
+
+    def in_branch(x, n):
+        return x * n if n > 2 else x - n
+
+    def in_shape(x, n):
+        return paddle.ones([n]) * x.sum()
+
+    def in_text(x, n):
+        return x * len(f"{n}")
+
+    def by_type(x, n):
+        return x * (2 if isinstance(n, int) else 3)
+
+    def by_exact_type(x, n):
+        return x * (2 if type(n) is int else 3)
+
+    def by_index(x, n):
+        return x + [10.0, 20.0, 30.0, 40.0, 50.0][n]
+
+    def in_range(x, n):
+        for _ in range(n):
+            x = x + 1
+        return x
+
+    def by_library(x, n):
+        return x * math.sqrt(n)
+
+    def by_attribute(x, n):
+        return x * n.bit_length()
+
+    def by_caught_error(x, n):
+        try:
+            return paddle.scale(x, n)
+        except Exception:
+            return x - 100
+
+    def returned(x, n):
+        return x[0] * n, n + 1
+
+    def kept_in_a_list(x, n):
+        kept.append(n)
+        return x * n
+
+    def kept_in_an_object(x, n):
+        holder.last = n + 1
+        return x * n
+
+    def as_divisor(x, n):
+        return x * (1 / n)
+
+    def as_power(x, n):
+        return x**n
+
+    def in_set(x, n):
+        return x * (n in {1, 2})
+
+    for function in (
+        in_branch, in_shape, in_text, by_type, by_exact_type, by_index, in_range, by_library,
+        by_attribute, by_caught_error, returned, kept_in_a_list, kept_in_an_object, as_divisor, as_power,
+        in_set,
+    ):  # fmt: skip
+        f = captured(function)
+        for n in (1, 2, 3, 4, 2, 3):
+            got, expected = f(paddle.to_tensor(X), n), function(paddle.to_tensor(X), n)
+            if function is returned:
+                assert got[1] == n + 1 and type(got[1]) is int
+                got, expected = got[0], expected[0]
+            assert got.tolist() == expected.tolist(), (function.__name__, n)
+        assert len(f.program_cache) == 4, function.__name__
+    assert all(type(n) is int for n in kept[-2:]) and type(holder.last) is int
+
+
+def test_zero_raises_as_it_does_in_python():
+    f = captured(lambda x, n: x * (6 / n))
+    x = paddle.to_tensor(X)
+    assert f(x, 1).tolist() == [6.0, 12.0] and f(x, 2).tolist() == [3.0, 6.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ZeroDivisionError):
+            f(x, 0)
+
+
+def test_numbers_beyond_64_bits():
+    f = captured(lambda x, n: x * n)
+    x = paddle.to_tensor(X)
+    for n in (1, 2, 2**70, -(2**63), 5):
+        assert f(x, n).tolist() == (x * n).tolist()
+
+
+def test_a_layer_whose_numbers_are_inputs():
+    class Decayed(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.linear = paddle.nn.Linear(2, 2)
+
+        def forward(self, x, step, rate=0.5):
+            if x.mean() > 0:
+                x = x * rate
+            return self.linear(x) * (1 - step / 10)
+
+    layer = Decayed()
+    expected = [layer(paddle.to_tensor(X), i, 0.1 * i).numpy() for i in range(8)]
+    layer = paddle.jit.to_static(layer)
+    for i in range(8):
+        assert (layer(paddle.to_tensor(X), i, 0.1 * i).numpy() == expected[i]).all()
+    assert len(layer.forward.program_cache) == 2

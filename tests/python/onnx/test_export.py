@@ -31,7 +31,7 @@ def in_runtime(data, feeds):
     return session.run(None, {i.name: f for i, f in zip(session.get_inputs(), feeds)})
 
 
-def check(layer, specs, *calls, tolerance=1e-5, opset=9):
+def check(layer, specs, *calls, tolerance=1e-5, opset=17):
     data = paddle.onnx.export(layer, None, specs, opset)
     net = paddle.onnx.load(data)
     for feeds in calls:
@@ -187,6 +187,22 @@ def test_ops(name):
 
 def test_newest_version():
     check(OPS["reductions"], [X], [floats(2, 4, 10, 12)], opset=23)
+
+
+def opset_of(data):
+    """The version in opset_import, field 8: {domain: "", version}."""
+    at = data.index(b"\x42\x04\x0a\x00\x10")
+    return data[at + 5]
+
+
+def test_a_lower_version_than_is_written_warns(recwarn):
+    with pytest.warns(UserWarning, match="of opset 17, .* not of opset_version=9. Do this: pass"):
+        data = paddle.onnx.export(nn.ReLU(), None, [X])
+    assert opset_of(data) == 17
+    recwarn.clear()
+    assert opset_of(paddle.onnx.export(nn.ReLU(), None, [X], 17)) == 17
+    assert opset_of(paddle.onnx.export(nn.ReLU(), None, [X], 18)) == 18
+    assert not recwarn.list
 
 
 def test_training_mode_is_put_back():

@@ -369,6 +369,7 @@ def test_convert(tmp_path, capsys):
     x = floats(4, 3)
     y = paddle.jit.load(str(tmp_path / "out"))(paddle.to_tensor(x))
     np.testing.assert_allclose(y.numpy(), x @ w, rtol=1e-5)
-    path.write_bytes(b"nothing")
-    assert main(["convert", str(path), str(tmp_path / "out")]) == 1
-    assert "no whole ONNX model" in capsys.readouterr().err
+    for content, text in ((b"\x08\x08\xff", "no whole ONNX model"), (b"nothing", "in no format")):
+        path.write_bytes(content)
+        assert main(["convert", str(path), str(tmp_path / "out")]) == 1
+        assert text in capsys.readouterr().err

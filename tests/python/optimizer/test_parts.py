@@ -186,3 +186,23 @@ def test_the_family_of_adam_shares_its_checks(name):
             cls(parameters=p, **{missing: None})
     opt = cls(parameters=p, beta1=argosy.to_tensor(0.5), epsilon=0.1)
     assert (opt._beta1, opt._epsilon, opt._default_dict["beta1"]) == (0.5, 0.1, 0.5)
+
+
+def test_a_loaded_state_is_saved_again_before_any_step():
+    layer = nn.Linear(2, 2)
+    first = optimizer.Adam(0.1, parameters=layer.parameters())
+    layer(argosy.ones([1, 2])).sum().backward()
+    first.step()
+    state = first.state_dict()
+    again = optimizer.Adam(0.1, parameters=layer.parameters())
+    as_arrays = {name: value.numpy() for name, value in state.items()}
+    again.set_state_dict({**as_arrays, "other.w_0_moment1_0": np.zeros(3, "float32")})
+    saved = again.state_dict()
+    assert sorted(saved) == sorted(state)
+    for name, value in state.items():
+        np.testing.assert_array_equal(saved[name].numpy(), value.numpy())
+    again.step()  # each accumulator once, under its own name
+    assert len(again.state_dict()) == len(state)
+    plain = optimizer.SGD(0.1, parameters=layer.parameters())
+    plain.set_state_dict(state)
+    assert plain.state_dict() == {}

@@ -208,15 +208,15 @@ def test_checkpoints_and_callbacks():
         static.append_backward(loss, checkpoints=["nothing"])
 
 
-def deep(checkpoints):
-    """The Program of a deep net, its gradients, and which of its values are checkpoints."""
+def deep(checkpoints, rows=64, width=32):
+    """The Program of a deep net and its gradient."""
     main = static.Program()
     with static.program_guard(main, static.Program()):
-        h, kept = static.data("x", [64, 32]), []
+        h, kept = static.data("x", [rows, width]), []
         for _ in range(12):
             h = paddle.tanh(h.exp() * 0.1).erf()
             kept.append(h)
-        w = paddle.create_parameter([32], "float32", name="w")
+        w = paddle.create_parameter([width], "float32", name="w")
         h = h * w
         for _ in range(12):
             h = paddle.tanh(h.exp() * 0.1).erf()
@@ -240,6 +240,20 @@ def test_checkpoints_save_memory_and_keep_the_bits():
         peaks.append(_core.passes_peak(passes.rewrite(main, [gradient], "train").program))
     assert results[0].tobytes() == results[1].tobytes()
     assert peaks[1] < 0.6 * peaks[0]
+
+
+def test_checkpoints_save_memory_of_the_plan():
+    arenas = []
+    for checkpoints in (False, True):
+        # So large that steps run one after another: those of parallel segments share no memory.
+        main, gradient = deep(checkpoints, 1024, 512)
+        scope = static.Scope()
+        scope.var("w").get_tensor().set(np.ones(512, np.float32), paddle.CPUPlace())
+        x = _core.to_tensor(np.zeros((1024, 512), np.float32), None, True)
+        executor = _core.executor_new(1)
+        report, _ = _core.executor_plan(executor, main._handle, [x], [gradient], scope._handle)
+        arenas.append(report["arena"])
+    assert arenas[1] < 0.55 * arenas[0]
 
 
 def test_state_of_an_optimizer_begins_in_the_startup_program_that_is_given():

@@ -86,6 +86,13 @@ def test_no_gradient():
     assert run([g], x=one(3), y=one(5)) == [15]
 
 
+def test_no_gradient_of_what_is_to_have_none():
+    x, y = scalar("x"), scalar("y")
+    g, none = static.gradients(x * y, [x, y], no_grad_set={"y"})
+    assert none is None
+    assert run([g], x=one(3), y=one(5)) == [5]
+
+
 def test_control_flow_gradients():
     x = scalar("x")
     y = static.nn.cond(x.sum() > 0, lambda: x * x, lambda: -x)

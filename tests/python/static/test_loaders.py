@@ -97,3 +97,29 @@ def test_where_operations_run_at_once():
     assert a.shape == [2, 3] and str(a.dtype).endswith("float64") and b.shape == [2]
     loader.set_sample_generator(samples(), 2)
     assert [batch[1].tolist() for batch in loader] == [[0, 1], [2, 3]]
+
+
+def test_data_feeder(start):
+    x, y = inputs()
+    feeder = base.DataFeeder([x, "y"], base.CPUPlace())
+    feed = feeder.feed([([1.0, 2.0], [1]), ([3.0, 4.0], [0])])
+    assert feed["x"].shape() == [2, 2] and feed["y"].numpy().dtype == np.int64
+    got = start().run(feed=feed, fetch_list=[x.sum(1), y])
+    np.testing.assert_array_equal(got[0], [3, 7])
+    np.testing.assert_array_equal(got[1], [[1], [0]])
+    (first,) = feeder.decorate_reader(lambda: iter([[([1, 2], [3])]]), multi_devices=False)()
+    assert first["y"].numpy().tolist() == [[3]]
+    image = static.data("image", [None, 1, 2, 2])
+    flat = base.DataFeeder([image], base.CPUPlace()).feed([(np.arange(4),)] * 3)
+    assert flat["image"].shape() == [3, 1, 2, 2]
+
+
+def test_data_feeder_says_what_is_wrong():
+    x, y = inputs()
+    feeder = base.DataFeeder([x, y], base.CPUPlace())
+    with pytest.raises(ValueError, match=r"expected 2 values, one for each of \['x', 'y'\], got 1"):
+        feeder.feed([([1.0, 2.0],)])
+    with pytest.raises(ValueError, match="var z not in this block"):
+        base.DataFeeder(["z"], base.CPUPlace())
+    with pytest.raises(NotImplementedError, match="multi_devices=True"):
+        feeder.decorate_reader(lambda: iter(()), multi_devices=True)

@@ -119,3 +119,22 @@ def test_lengths_of_a_tensor():
         t.set_recursive_sequence_lengths([[1, 2]])
     with pytest.raises(NotImplementedError, match="lod_level"):
         static.data("z", [None, 1], lod_level=2)
+
+
+def test_fetched_rows_know_their_sequences(start):
+    x = sequences()
+    rows, last = static.nn.fc(x, 2), static.nn.sequence_last_step(x)
+    conv = static.nn.sequence_conv(x, 4, 3)
+    exe = start()
+    fetched = [rows, x, last, conv, conv.mean()]
+    for _ in range(2):
+        got = exe.run(feed={"x": batch()}, fetch_list=fetched, return_numpy=False)
+        assert len(got) == 5 and got[0].shape() == [6, 2]
+        assert [v.recursive_sequence_lengths() for v in got] == [[LENGTHS]] * 2 + [
+            [],
+            [LENGTHS],
+            [],
+        ]
+    np.testing.assert_array_equal(np.array(got[1]), X)
+    again = exe.run(feed={"x": got[1]}, fetch_list=[rows])  # fed as it was fetched
+    np.testing.assert_allclose(again[0], np.array(got[0]))

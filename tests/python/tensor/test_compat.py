@@ -122,3 +122,55 @@ def test_numpy_takes_blocking_and_places_compare():
     x = paddle.ones([2])
     assert (x.numpy(False) == x.numpy(True)).all()
     assert x.place._equals(paddle.CPUPlace()) and not x.place._equals(paddle.CUDAPlace(0))
+
+
+def test_assign_writes_into_its_output():
+    whole = paddle.ones([2, 2])
+    alias, row = whole.detach(), whole[0]
+    assert paddle.assign(paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]]), whole) is whole
+    assert alias.tolist() == [[1, 2], [3, 4]] and row.tolist() == [1, 2]
+    assert whole.inplace_version == 1
+    paddle.assign(np.float32([[5, 6], [7, 8]]), whole)
+    assert alias.tolist() == [[5, 6], [7, 8]]
+    line = paddle.arange(5)
+    paddle.assign(line[:-1], line[1:])
+    assert line.tolist() == [0, 0, 1, 2, 3]
+    other = paddle.zeros([3])  # of another shape: becomes the copy
+    paddle.assign(paddle.ones([2]), other)
+    assert other.tolist() == [1, 1]
+
+
+def test_assign_to_an_output_keeps_history():
+    x, out = paddle.to_tensor([2.0], stop_gradient=False), paddle.zeros([1])
+    paddle.assign(x * 3, out)
+    out.backward()
+    assert x.grad.tolist() == [3]
+    weight = paddle.create_parameter([2], "float32")
+    with paddle.no_grad():
+        paddle.assign(paddle.ones([2]), weight)
+    assert weight.tolist() == [1, 1] and weight.is_leaf and not weight.stop_gradient
+
+
+@pytest.mark.parametrize("flag", ["stop_gradient", "persistable"])
+def test_flags_are_true_or_false(flag):
+    x = paddle.ones([1])
+    for value in ("False", [0], {}):
+        with pytest.raises(TypeError, match=rf"Tensor\.{flag}: expected True or False, got"):
+            setattr(x, flag, value)
+    for value in (True, np.bool_(True), 1):
+        setattr(x, flag, value)
+        assert getattr(x, flag) is True
+
+
+def test_shared_buffers():
+    a, b = paddle.to_tensor([1.0, 2.0]), paddle.zeros([3])
+    a._share_buffer_to(b)
+    b[0] = 5.0
+    assert a.tolist() == [5, 2] and a._is_shared_underline_tensor_with(b)
+    a.stop_gradient = False
+    with pytest.raises(ValueError, match="no gradient"):
+        a._grad_value()
+    (a * 2).sum().backward()
+    a._zero_grads()
+    assert a._grad_value().tolist() == [0, 0] and a._grad_name() == a.grad.name
+    assert a._place_str() == "Place(cpu)"

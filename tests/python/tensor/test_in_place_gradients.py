@@ -188,3 +188,64 @@ def test_what_was_expanded_is_written_one_by_one(make):
     v[1] = 0.0
     v.sum().backward()
     assert u.grad.tolist() == [2, 2, 2]
+
+
+# What stands before `=` is read, written through the view and assigned.
+AUGMENTED = {
+    "power": ("z[::2] **= 2", lambda z: np.array([[2 * z[0]], [z[1] * 0 + 1], [2 * z[2]]])[:, 0]),
+    "product": ("z[::2] *= z[1]", None),
+    "quotient": ("z[1] /= 2", lambda z: np.array([z[0] * 0 + 1, z[1] * 0 + 0.5, z[2] * 0 + 1])),
+    "all": ("z[...] **= 2", lambda z: 2 * z),
+    "exp": ("z[1] = z[1].exp_()", lambda z: np.array([z[0] * 0 + 1, np.exp(z[1]), z[2] * 0 + 1])),
+    "twice": (
+        "z[0] **= 2; z[0] **= 2",
+        lambda z: np.array([4 * z[0] ** 3, z[1] * 0 + 1, z[2] * 0 + 1]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AUGMENTED)
+def test_parts_that_are_written_through_themselves(name):
+    text, gradient = AUGMENTED[name]
+    leaf = argosy.to_tensor(START, "float64", stop_gradient=False)
+    z = leaf * 1
+    exec(text, {"z": z})
+    z.sum().backward()
+    start = np.array(START)
+    if gradient is None:
+        expected = np.array([start[1], start[0] + start[2] + 1, start[1]])
+    else:
+        expected = gradient(start)
+    np.testing.assert_allclose(leaf.grad.numpy(), expected, rtol=1e-12)
+    plain = {"z": start.copy()}
+    exec(text.replace(".exp_()", "").replace("= z[1]", "= np.exp(z[1])") if name == "exp" else text,
+         plain | {"np": np})  # fmt: skip
+    np.testing.assert_allclose(z.numpy(), plain["z"], rtol=1e-12)
+
+
+def test_a_value_that_was_there_is_no_write():
+    z = argosy.to_tensor(START)
+    version = z.inplace_version
+    z[1] = z[1]
+    assert z.inplace_version == version and z.tolist() == START
+    z[1] = z[0]
+    assert z.inplace_version == version + 1 and z.tolist() == [START[0], START[0], START[2]]
+
+
+@pytest.mark.parametrize(
+    "call", ["reshape_([2, 3])", "transpose_([1, 0])", "unsqueeze_(0)", "t_()"]
+)
+def test_a_saved_operand_of_another_form_is_refused(call):
+    leaf = argosy.to_tensor(START, stop_gradient=False)
+    x = leaf * 1
+    y = (x * x).sum()
+    eval("x." + call, {"x": x})
+    with pytest.raises(RuntimeError, match="another form in place since"):
+        y.backward()
+
+
+def test_results_may_get_another_form():
+    leaf = argosy.to_tensor(START, stop_gradient=False)
+    y = argosy.exp(leaf)
+    y.reshape_([2, 3]).sum().backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), np.exp(START), rtol=1e-6)

@@ -10,6 +10,8 @@ import os
 import socket
 import time
 
+from argosy.distributed import _rendezvous
+
 __all__ = ["DEFAULT_PORT", "Nodes", "Verdict"]
 
 _SECONDS_TO_MEET = 600
@@ -29,7 +31,7 @@ class Verdict:
 class Nodes:
     """This launcher among those of its job.
 
-    count: how many. master: HOST:PORT of their store. rank: this one's number; None: drawn in the order
+    count: how many. master: HOST:PORT of their store, or a place that says it (_rendezvous). rank: this one's number; None: drawn in the order
     in which they come. processes: how many this one starts. Raises ValueError where they do not find
     each other.
     """
@@ -41,19 +43,35 @@ class Nodes:
         self.count = count
         self.generation = 0
         self._token = token
-        host, _, port = master.rpartition(":")
-        if not host or not port.isdigit():
-            raise ValueError(f"--master: expected HOST:PORT, got {master!r}.")
-        self._host = host
         self._server = self._ranks_store = None
-        if rank in (None, 0):
-            self._keep_store(host, int(port), rank)
         try:
+            if _rendezvous.is_place(master):
+                master = self._meet_at(_rendezvous.place(master), rank)
+            elif rank in (None, 0):
+                self._keep_store(*_address(master), rank)
+            self._host = _address(master)[0]
             self._store = _net.store_client(master, token, _SECONDS_TO_MEET)
             self.rank = rank if rank is not None else self._draw_rank()
             self._meet(processes)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
+
+    def _meet_at(self, place, rank):
+        """The store's address, as a file or an etcd says it. The first launcher that comes keeps the store,
+        or the one with rank 0."""
+        job = os.environ.get("ARGOSY_JOB_ID", "")
+        if rank not in (None, 0):
+            return place.find(job, _SECONDS_TO_MEET)
+        server = self._net.store_serve("", 0, self._token)
+        own = f"{place.own_host()}:{self._net.store_port(server)}"
+        if rank == 0:
+            place.write(job, own)
+        else:
+            found = place.write_once(job, own)
+            if found != own:
+                return found
+        self._server = server
+        return own
 
     def _keep_store(self, host, port, rank):
         """If the master's host is this one, and nobody here has been faster."""
@@ -175,6 +193,15 @@ class Nodes:
         except RuntimeError:
             pass  # the store is lost: nobody to tell
         self._net.store_bye(self._store)
+
+
+def _address(master):
+    host, _, port = master.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(
+            f"--master: expected HOST:PORT, file:///PATH or etcd://HOST:PORT/KEY, got {master!r}."
+        )
+    return host, int(port)
 
 
 def _verdict_of(bytes_):

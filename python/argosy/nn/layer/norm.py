@@ -208,8 +208,8 @@ class BatchNorm3D(_BatchNormNd, dims=3):
     _others = "BatchNorm1D or 2D"
 
 
-# function(layer, x): x normalized over the batches of all processes, None where they have one value for
-# each channel together; argosy.distributed, a higher room, sets it.
+# function(layer, x): x normalized over the batches of all processes; argosy.distributed, a higher room,
+# sets it.
 normalize_over_processes = None
 
 
@@ -239,7 +239,6 @@ class SyncBatchNorm(_BatchNormBase):
 
     Raises:
         ValueError: fewer than 2 dimensions, or data_format is unknown (at the call).
-        NotImplementedError: a Program is recorded, or second derivatives are wanted, in several processes.
 
     Examples:
         >>> argosy.nn.SyncBatchNorm(3)(argosy.rand([2, 3, 4, 4])).shape

@@ -9,6 +9,8 @@ from argosy._support import is_symbolic, listed, no_effect
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 from argosy.utils.recorded_loop import as_tensor, block, copy_element, end_block, recorded_while
 
+from .with_blocks import Switch, While  # noqa: F401
+
 
 def _program(op):
     program = _core.program_recording()

@@ -31,6 +31,7 @@ void settle(const Tensor& to, const Tensor& from);
 
 // --- ops, for gradient rules of each other ---
 
+Tensor all_reduce(const Tensor& x, const std::string& reduce, int64_t group);
 // out[r] of every rank is what rank r has: [ranks, *x].
 Tensor all_gather(const Tensor& x, int64_t ranks, int64_t group);
 Tensor reduce_scatter(const Tensor& x, int64_t ranks, const std::string& reduce, int64_t group);

@@ -61,6 +61,14 @@ Tensors all_reduce_grad(const GradCall& c, const AllReduceAttrs& a) {
   return all_reduce_op(c.dy(), a);
 }
 
+}  // namespace
+
+Tensor all_reduce(const Tensor& x, const std::string& reduce, int64_t group) {
+  return all_reduce_op(x, {.group = group, .reduce = reduce});
+}
+
+namespace {
+
 // --- reduce and broadcast ---
 
 // What ranks other than the root have in the end.

@@ -17,7 +17,7 @@ struct argosy_options {
 
 struct argosy_predictor {
   std::unique_ptr<infer::Predictor> predictor;
-  std::vector<Tensor> viewed;  // outputs that views of the caller look at
+  std::vector<Tensor> viewed;  // by output: what views of the caller look at
 };
 
 namespace {
@@ -333,7 +333,8 @@ argosy_status argosy_predictor_view_output(argosy_predictor* predictor, size_t i
     *view = view_of(t.shape(), t.dtype());
     view->data = t.raw();
     view->bytes = t.nbytes();
-    predictor->viewed.push_back(t);
+    predictor->viewed.resize(predictor->predictor->outputs().size());
+    predictor->viewed[i] = t;
   });
 }
 

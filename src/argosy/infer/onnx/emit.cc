@@ -3,11 +3,8 @@
 #include <unordered_map>
 
 #include "argosy/infer/onnx/types.h"
-#include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
-#include "argosy/program/attributes.h"
-#include "argosy/program/builder.h"
 #include "onnx.pb.h"
 
 namespace argosy::infer::onnx {
@@ -154,38 +151,17 @@ void Emitter::operation(const Operation& o) {
 void Emitter::open(const Operation& o) {
   ARGOSY_CHECK(o.op->compose, not_implemented)
       << "[onnx.export] " << o.op->name << " has no counterpart in ONNX.";
-  program::Builder& b = program_.builder();
-  b.begin_block();
-  program::Draft draft;
-  std::vector<Ref<Value>> given;
-  try {
-    auto argument = [&](const Ref<Value>& v) {
-      if (!v) return Tensor();
-      given.push_back(v);
-      return b.argument(program::handle(v));
-    };
-    std::vector<Tensor> in, elements;
-    for (const Ref<Value>& v : o.inputs()) in.push_back(argument(v));
-    for (const Ref<Value>& v : o.attr_values()) elements.push_back(argument(v));
-    const op::AttrBox attrs = program::attributes(o, elements);
-    const op::Inputs inputs(in, o.ends.empty() ? nullptr : o.ends.data());
-    const program::Recording recording(program_.shared_from_this());
-    const Tensors out = o.op->compose(inputs, attrs.get());
-    draft = b.end_block(std::span(out.begin(), out.size()));
-  } catch (...) {
-    b.abandon_block();
-    throw;
-  }
-  for (size_t i = 0; i < given.size(); ++i) give(draft.block->arguments[i], name(given[i]));
-  for (const auto& [outer, inner] : draft.captures) give(inner, name(outer));
-  for (const auto& part : draft.block->operations) {
+  const OpenedOp& opened = opened_.emplace_back(open_op(program_, o));
+  const program::Block& block = *opened.block;
+  for (const auto& [inner, outer] : opened.arguments) give(inner, name(outer));
+  for (const auto& part : block.operations) {
     ARGOSY_CHECK(can_write(*part), not_implemented)
         << "[onnx.export] " << part->op->name << ", a part of " << o.op->name
         << ", has no counterpart in ONNX.";
     operation(*part);
   }
-  for (size_t i = 0; i < o.results.size() && i < draft.block->yields.size(); ++i)
-    if (draft.block->yields[i]) give(o.results[i], name(draft.block->yields[i]));
+  for (size_t i = 0; i < o.results.size() && i < block.yields.size(); ++i)
+    if (block.yields[i]) give(o.results[i], name(block.yields[i]));
 }
 
 // --- control flow ---
@@ -322,71 +298,26 @@ void Emitter::write(const OnnxExport& options) {
 
 // --- one operation ---
 
-const Ref<Value>& Emit::value(size_t i) const {
-  static const Ref<Value> none;
-  const size_t at = o.ends.empty() ? i : i ? o.ends[i - 1] : 0;
-  return at < o.inputs().size() ? o.operands[at] : none;
-}
-
 std::vector<std::string> Emit::list(size_t i) const {
-  const size_t begin = o.ends.empty() ? i : i ? o.ends[i - 1] : 0;
-  const size_t end = o.ends.empty() ? i + 1 : o.ends[i];
   std::vector<std::string> names;
-  for (size_t k = begin; k < end; ++k) names.push_back(to.name(o.operands[k]));
+  for (const Ref<Value>& v : values(i)) names.push_back(to.name(v));
   return names;
 }
 
-std::vector<int64_t> Emit::known(const char* name) const {
-  const auto& a = attr<op::IntArray>(name);
-  if (!a.symbols.empty()) unsupported("a number that only a run knows");
-  return {a.values.begin(), a.values.end()};
-}
-
-bool Emit::is_known(const char* name) const {
-  return attr<op::IntArray>(name).symbols.empty();
-}
-
-// Elements that are values stand among the operands in the order of the fields.
 std::string Emit::sizes(const char* name) const {
-  size_t at = o.inputs().size();
-  for (const op::Field& f : o.op->attrs->fields) {
-    const char* field = static_cast<const char*>(o.attrs.get()) + f.offset;
-    if (f.kind == op::FieldKind::int_array) {
-      const auto& a = *reinterpret_cast<const op::IntArray*>(field);
-      if (std::string_view(f.name) == name) return sizes_of(a, at);
-      at += a.symbols.size();
-    } else if (f.kind == op::FieldKind::scalar) {
-      at += reinterpret_cast<const op::Scalar*>(field)->tensor.defined();
-    } else if (f.kind == op::FieldKind::optional_scalar) {
-      const auto& s = *reinterpret_cast<const std::optional<op::Scalar>*>(field);
-      at += s && s->tensor.defined();
-    }
-  }
-  unsupported("an attribute");
-}
-
-std::string Emit::sizes_of(const op::IntArray& a, size_t first) const {
-  if (a.symbols.empty()) return to.integers(std::span(a.values.data(), a.values.size()));
+  if (is_known(name)) return to.integers(known(name));
   std::vector<std::string> parts;
-  for (size_t i = 0; i < a.size(); ++i) {
-    std::string part;
-    for (size_t k = 0; k < a.symbols.size(); ++k)
-      if (a.symbols[k].position == i) {
-        const Ref<Value>& v = o.operands[first + k];
-        part = v->dtype == DType::int64 ? to.name(v) : to.cast(to.name(v), DType::int64);
-        part = to.node("Reshape", {part, to.integers({1})});
-      }
-    parts.push_back(part.empty() ? to.integers({a[i]}) : part);
+  for (const Element& e : elements(name)) {
+    if (const auto* number = std::get_if<int64_t>(&e)) {
+      parts.push_back(to.integers({*number}));
+      continue;
+    }
+    const auto& v = std::get<Ref<Value>>(e);
+    const std::string whole =
+        v->dtype == DType::int64 ? to.name(v) : to.cast(to.name(v), DType::int64);
+    parts.push_back(to.node("Reshape", {whole, to.integers({1})}));
   }
   return parts.size() == 1 ? parts[0] : to.node("Concat", parts, {{"axis", 0}});
-}
-
-std::vector<int64_t> Emit::axes(const char* name, int rank) const {
-  const uint32_t mask = op::axes_mask(o.op->name.c_str(), attr<op::IntArray>(name), rank);
-  std::vector<int64_t> list;
-  for (int d = 0; d < rank; ++d)
-    if (mask >> d & 1) list.push_back(d);
-  return list;
 }
 
 std::string Emit::reduce(const char* op, const std::string& x, const std::vector<int64_t>& axes,
@@ -400,11 +331,6 @@ std::string Emit::reduce(const char* op, const std::string& x, const std::vector
 std::string Emit::size(size_t i, int d) {
   if (shape(i)[d] >= 0) return to.integers({shape(i)[d]});
   return node("Gather", {node("Shape", {in(i)}), to.integers({d})});
-}
-
-void Emit::unsupported(const char* what) const {
-  ARGOSY_THROW(not_implemented) << "[onnx.export] " << o.op->name << ": " << what
-                                << " has no counterpart in ONNX.";
 }
 
 }  // namespace argosy::infer::onnx

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "argosy/infer/onnx.h"
-#include "argosy/passes/rewrite.h"
+#include "argosy/infer/op_view.h"
 
 // The writing of ONNX graphs. Families of our ops are in write_*.cc.
 namespace argosy::infer::onnx {
@@ -90,46 +90,24 @@ class Emitter {
   int64_t next_ = 0;
   std::map<const Value*, std::string> names_;
   std::map<const Value*, Tensor> constants_;  // of the Program, and state
+  std::vector<OpenedOp> opened_;              // so that no value gets the address of another
 };
 
 // Has the op a counterpart, or parts that have?
 bool can_write(const Operation& o);
 
 // One operation while it is written: what a row of a family works on.
-class Emit {
+class Emit : public OpView {
  public:
-  Emit(Emitter& to, const Operation& o) : to(to), o(o) {}
+  Emit(Emitter& to, const Operation& o) : OpView(o, "onnx.export"), to(to) {}
   Emitter& to;
-  const Operation& o;
 
-  // Input i of the schema (not of a list): its value (null where it is missing) and name.
-  const Ref<Value>& value(size_t i = 0) const;
+  // The name of input i, empty where it is missing; of a list those of all.
   std::string in(size_t i = 0) const { return value(i) ? to.name(value(i)) : ""; }
-  bool has(size_t i) const { return static_cast<bool>(value(i)); }
   std::vector<std::string> list(size_t i = 0) const;
-  const Shape& shape(size_t i = 0) const { return value(i)->shape; }
-  int rank(size_t i = 0) const { return shape(i).rank(); }
-  DType dtype(size_t i = 0) const { return value(i)->dtype; }
-  const Value& result(size_t i = 0) const { return *o.results[i]; }
   void give(std::string name, size_t i = 0) { to.give(o.results[i], std::move(name)); }
-
-  template <class T>
-  const T& attr(const char* name) const {
-    return passes::attr<T>(o, name);
-  }
-  int64_t integer(const char* name) const { return attr<int64_t>(name); }
-  double real(const char* name) const { return attr<double>(name); }
-  bool flag(const char* name) const { return attr<bool>(name); }
-  const std::string& text(const char* name) const { return attr<std::string>(name); }
-  const std::vector<int64_t>& integers(const char* name) const {
-    return attr<std::vector<int64_t>>(name);
-  }
-  // The numbers of an attribute, and the same as an int64 vector with those that only a run knows.
-  std::vector<int64_t> known(const char* name) const;
+  // The numbers of an attribute as an int64 vector, with those that only a run knows.
   std::string sizes(const char* name) const;
-  // Is each number of the attribute known?
-  bool is_known(const char* name) const;
-  std::vector<int64_t> axes(const char* name, int rank) const;  // none: all
 
   std::string node(const char* op, std::initializer_list<std::string> in, Sets sets = {}) {
     return to.node(op, in, sets);
@@ -153,10 +131,6 @@ class Emit {
     return node("Reshape", {x, shape});
   }
   std::string number(double v, size_t like = 0) { return to.number(v, dtype(like)); }
-  [[noreturn]] void unsupported(const char* what) const;
-
- private:
-  std::string sizes_of(const op::IntArray& a, size_t first_operand) const;
 };
 
 struct WriteRow {

@@ -401,6 +401,7 @@ constexpr WriteRow kRows[] = {
     {"tril", triangle<false>},
     {"triu", triangle<true>},
     {"unbind", unbind},
+    {"unstack", unbind},
     {"unsqueeze", unsqueeze},
     {"zeros", filled_with<0>},
     {"zeros_like", filled_like<0>},

@@ -1,3 +1,4 @@
+#include "argosy/infer/einsum.h"
 #include "argosy/infer/paddle/common.h"
 
 // Products of matrices.
@@ -111,7 +112,12 @@ void attention(const Node& n) {
              {{"is_causal", n.flag("causal")}}));
 }
 
+void of_equation(const Node& n) {
+  n.out("Out", einsum(n.text("equation", ""), n.tensors("Operands")));
+}
+
 constexpr Row kRows[] = {
+    {"einsum", of_equation},
     {"matmul_v2", matmul},
     {"matmul", matmul_v1},
     {"mul", mul},

@@ -5,6 +5,7 @@
 #include "argosy/infer/paddle.h"
 #include "argosy/infer/paddle/session.h"
 #include "argosy/infer/paddle/weights.h"
+#include "argosy/infer/paddle/write.h"
 
 // What libargosy_paddle.so hands over.
 namespace argosy::infer::paddle {
@@ -124,5 +125,5 @@ program::Model load(const ImportOptions& options) {
 
 extern "C" ARGOSY_API argosy::infer::PaddleLibrary argosy_paddle_library();
 extern "C" argosy::infer::PaddleLibrary argosy_paddle_library() {
-  return {argosy::infer::paddle::load};
+  return {argosy::infer::paddle::load, argosy::infer::paddle::write_model};
 }

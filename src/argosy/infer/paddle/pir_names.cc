@@ -161,6 +161,9 @@ constexpr PirName kNames[] = {
     {"norm", "norm", "X", "Out Norm", ""},
     {"frobenius_norm", "frobenius_norm", "X AxisTensor", "Out", "keep_dim=keep_dim"},
     {"bilinear", "bilinear_tensor_product", "X Y Weight Bias", "Out", ""},
+    {"einsum", "einsum", "Operands", "Out", ""},
+    {"prior_box", "prior_box", "Input Image", "Boxes Variances", ""},
+    {"box_coder", "box_coder", "PriorBox PriorBoxVar TargetBox", "OutputBox", ""},
     {"flash_attn", "flash_attn", "Q K V Seed Mask", "Out", "dropout=dropout_prob"},
     // shapes
     {"shape", "shape", "Input", "Out", ""},
@@ -195,6 +198,7 @@ constexpr PirName kNames[] = {
     {"roll", "roll", "X ShiftsTensor", "Out", ""},
     {"tril", "tril_triu", "X", "Out", ""},
     {"triu", "triu", "X", "Out", ""},
+    {"broadcast_tensors", "broadcast_tensors", "X", "Out", ""},
     {"meshgrid", "meshgrid", "X", "Out", ""},
     {"diag_embed", "diag_embed", "Input", "Out", ""},
     {"combine", "combine", "*X", "Out", ""},

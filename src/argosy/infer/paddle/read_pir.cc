@@ -78,8 +78,8 @@ double real_of(const Json& value) {
     const auto text = value.get<std::string>();
     if (text == "nan" || text == "NaN") return std::numeric_limits<double>::quiet_NaN();
     const double infinity = std::numeric_limits<double>::infinity();
-    if (text == "inf" || text == "Infinity") return infinity;
-    if (text == "-inf" || text == "-Infinity") return -infinity;
+    if (text == "INF" || text == "inf" || text == "Infinity") return infinity;
+    if (text == "-INF" || text == "-inf" || text == "-Infinity") return -infinity;
   }
   return value.get<double>();
 }

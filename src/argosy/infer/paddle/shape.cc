@@ -259,6 +259,18 @@ void expand_as(const Node& n) {
   n.out("Out", ops::expand(x, int_array(n.integers("target_shape"))));
 }
 
+// All of the shape that they have together.
+void broadcast_tensors(const Node& n) {
+  std::vector<Tensor> all = n.tensors("X");
+  Tensor form;
+  for (const Tensor& t : all) {
+    const Tensor of = call("zeros_like", {t}, {{"dtype", DType::bool_}});
+    form = form.defined() ? call("logical_or", {form, of}) : of;
+  }
+  for (Tensor& t : all) t = ops::expand_like(t, form);
+  n.out_list("Out", all);
+}
+
 void repeat(const Node& n, const op::IntArray& times) {
   const Tensor x = n.in("X");
   if (!x.symbolic()) {
@@ -383,6 +395,7 @@ constexpr Row kRows[] = {
     {"roll", roll},
     {"tril_triu", tril_triu},
     {"triu", triu},
+    {"broadcast_tensors", broadcast_tensors},
     {"meshgrid", meshgrid},
     {"size", numel},
     {"diag_embed", diag_embed},

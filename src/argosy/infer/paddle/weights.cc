@@ -64,7 +64,31 @@ Tensor read_one(Cursor& c) {
   return t;
 }
 
+template <class T>
+void append(std::string* bytes, T number) {
+  bytes->append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+void write_one(const Tensor& t, std::string* bytes) {
+  file::TensorDesc desc;
+  desc.set_data_type(static_cast<int32_t>(number_of_dtype(t.dtype())));
+  for (const int64_t d : t.shape()) desc.add_dims(d);
+  append<uint32_t>(bytes, 0);  // of the tensor with its levels of detail
+  append<uint64_t>(bytes, 0);  // levels
+  append<uint32_t>(bytes, 0);  // of the tensor
+  append<int32_t>(bytes, static_cast<int32_t>(desc.ByteSizeLong()));
+  desc.AppendToString(bytes);
+  bytes->append(static_cast<const char*>(t.raw()),
+                static_cast<size_t>(t.numel() * item_size(t.dtype())));
+}
+
 }  // namespace
+
+std::string write_tensors(const std::map<std::string, Tensor>& tensors) {
+  std::string bytes;
+  for (const auto& [name, t] : tensors) write_one(t, &bytes);
+  return bytes;
+}
 
 std::vector<Tensor> read_tensors(std::string_view bytes, const std::string& file) {
   Cursor c(bytes, file);

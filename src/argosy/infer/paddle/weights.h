@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,5 +17,8 @@ namespace argosy::infer::paddle {
 // The tensors of a file in its order. Not trusted: sizes are checked against the bytes that are
 // there before memory is asked for.
 std::vector<Tensor> read_tensors(std::string_view bytes, const std::string& file);
+
+// The file of these, in the order of their names.
+std::string write_tensors(const std::map<std::string, Tensor>& tensors);
 
 }  // namespace argosy::infer::paddle

@@ -28,12 +28,13 @@ enum class PostOp : uint8_t {
   hardsigmoid,  // slope alpha, offset beta
 };
 
-// y = post(product + bias + residual).
+// y = scale * post(product + bias + residual) + shift.
 struct PackedEpilogue {
   const float* bias = nullptr;      // one for each output column or channel
   const float* residual = nullptr;  // in y's form
   PostOp post = PostOp::none;
   float alpha = 0, beta = 0;
+  float scale = 1, shift = 0;
 };
 
 // --- products with a matrix [k, n] ---

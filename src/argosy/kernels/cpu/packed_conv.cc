@@ -1,187 +1,68 @@
-#include <algorithm>
-#include <cstring>
-#include <vector>
+#include "argosy/kernels/cpu/packed_conv.h"
 
 #include "argosy/base/error.h"
-#include "argosy/base/parallel.h"
-#include "argosy/kernels/cpu/isa.h"
-#include "argosy/kernels/cpu/packed_primitive.h"
-#include "argosy/kernels/cpu/scratch.h"
-#include "argosy/kernels/cpu/simd/packed.h"
 
-// Convolutions with packed weights, channels last, cut into images or into rows of an image.
 namespace argosy::cpu {
 namespace {
 
-PackedKey key_of(const ConvShape& form, const ConvShape& s) {
-  PackedKey key;
-  std::memset(&key, 0, sizeof(key));
-  key.batch = s.batch;
-  key.in_channels = s.in_channels;
-  key.out_channels = s.out_channels;
-  key.groups = s.groups;
-  for (int d = 0; d < 2; ++d) {
-    key.in[d] = s.in[d];
-    key.out[d] = s.out[d];
-    key.kernel[d] = s.kernel[d];
-    key.stride[d] = s.stride[d];
-    key.dilation[d] = s.dilation[d];
-    key.pad[d] = s.pad[d];
-    key.form[d] = form.in[d];
-  }
-  return key;
-}
-
-// The order of weights packed for `form`: what its convolution likes best, without an epilogue.
-std::shared_ptr<const PackedPrimitive> reference(const ConvShape& form) {
-  PackedKey key = key_of(form, form);
-  key.form[0] = key.form[1] = 0;
-  return packed_primitive(key, [] { return std::nullopt; });
-}
-
-// Output rows [begin, end) of an image as a convolution of the input rows that they need.
-struct Slab {
-  ConvShape shape;
-  int64_t first_in;  // row
+struct Way {
+  int64_t (*bytes)(const ConvShape&);
+  void (*pack)(const ConvShape&, const float*, void*);
+  void (*run)(const ConvShape&, const ConvShape&, const float*, const void*, const PackedEpilogue&,
+              float*);
 };
 
-Slab slab_of(const ConvShape& s, int64_t begin, int64_t end) {
-  Slab slab{s, 0};
-  const int64_t top = begin * s.stride[0] - s.pad[0];
-  const int64_t bottom = (end - 1) * s.stride[0] - s.pad[0] + (s.kernel[0] - 1) * s.dilation[0] + 1;
-  slab.first_in = std::clamp<int64_t>(top, 0, s.in[0] - 1);
-  slab.shape.batch = 1;
-  slab.shape.in[0] = std::max<int64_t>(std::min(bottom, s.in[0]) - slab.first_in, 1);
-  slab.shape.pad[0] = std::max<int64_t>(-top, 0);
-  slab.shape.out[0] = end - begin;
-  return slab;
+// --- in groups ---
+
+void run_groups(const ConvShape& form, const ConvShape& s, const float* x, const void* packed,
+                const PackedEpilogue& epilogue, float* y) {
+  ARGOSY_CHECK(onednn(form, s, x, packed, epilogue, y), not_implemented)
+      << "[packed_conv2d] there is no vector code for an input of " << s.in[0] << " x " << s.in[1]
+      << ". Do this: leave out the pass channels_last.";
 }
 
-double operations_of(const ConvShape& s) {
-  return 2.0 * static_cast<double>(s.batch * s.out[0] * s.out[1] * s.out_channels) *
-         static_cast<double>(s.in_channels / s.groups * s.kernel[0] * s.kernel[1]);
+// --- of few channels: weights in both orders, as oneDNN has no code for some shapes ---
+
+int64_t bytes_before(const ConvShape& form) {
+  return (onednn_bytes(form) + 63) / 64 * 64;
+}
+int64_t few_bytes(const ConvShape& form) {
+  return bytes_before(form) + windows_bytes(form);
+}
+void pack_few(const ConvShape& form, const float* w, void* packed) {
+  pack_onednn(form, w, packed);
+  pack_windows(form, w, static_cast<char*>(packed) + bytes_before(form));
+}
+void run_few(const ConvShape& form, const ConvShape& s, const float* x, const void* packed,
+             const PackedEpilogue& epilogue, float* y) {
+  if (!onednn(form, s, x, packed, epilogue, y))
+    windows(form, s, x, static_cast<const char*>(packed) + bytes_before(form), epilogue, y);
 }
 
-// How many parts of an image: by shape alone. Rows that two parts read are read twice.
-int64_t slabs_of(const ConvShape& s) {
-  double work = operations_of(s);
-  if (s.groups == s.in_channels) work *= 8;  // bound by memory
-  const auto wanted = std::clamp<int64_t>(static_cast<int64_t>(work / 25e6), 1, 8);
-  if (s.batch >= wanted) return 1;
-  const int64_t least = std::max<int64_t>(3, 2 * (s.kernel[0] - 1) / s.stride[0]);
-  return std::clamp<int64_t>((wanted + s.batch - 1) / s.batch, 1,
-                             std::max<int64_t>(s.out[0] / least, 1));
+const Way& way_of(const ConvShape& form) {
+  static constexpr Way kWindows{windows_bytes, pack_windows, windows},
+      kFew{few_bytes, pack_few, run_few}, kDepthwise{depthwise_bytes, pack_depthwise, depthwise},
+      kGroups{onednn_bytes, pack_onednn, run_groups};
+  constexpr int64_t kFewChannels = 16;  // less than a vector: windows would be read in crumbs
+  if (form.groups == 1)
+    return form.in_channels < kFewChannels && onednn_bytes(form) > 0 ? kFew : kWindows;
+  const bool single = form.groups == form.in_channels && form.groups == form.out_channels;
+  return single ? kDepthwise : kGroups;
 }
-
-class Run {
- public:
-  Run(const ConvShape& form, const float* x, const void* packed, const PackedEpilogue& epilogue,
-      float* y)
-      : form_(form), x_(x), packed_(packed), epilogue_(epilogue), y_(y) {}
-
-  // Null where there is no code for weights in their order.
-  std::shared_ptr<const PackedPrimitive> primitive(const ConvShape& s) const {
-    return packed_primitive(key(s), [&] { return reference(form_)->weights(); });
-  }
-
-  void part(const PackedPrimitive& p, const ConvShape& whole, int64_t image, int64_t in_row,
-            int64_t out_row) const {
-    PackedEpilogue part = epilogue_;
-    const int64_t out = (image * whole.out[0] + out_row) * whole.out[1] * whole.out_channels;
-    if (part.residual) part.residual += out;
-    p.run(x_ + (image * whole.in[0] + in_row) * whole.in[1] * whole.in_channels, packed_, part,
-          y_ + out);
-  }
-
-  // Where there is no code for the weights in their order, or none that applies the epilogue: by
-  // code that likes another order, into which they are put each time, then the epilogue.
-  void step_by_step(const ConvShape& s) const {
-    PackedEpilogue only_bias;
-    only_bias.bias = epilogue_.bias;
-    const Run plain(form_, x_, packed_, only_bias, y_);
-    PackedKey any = plain.key(s);
-    any.form[0] = any.form[1] = 0;
-    const auto p = packed_primitive(any, [] { return std::nullopt; });
-    ARGOSY_CHECK(p, not_implemented)
-        << "[packed_conv2d] there is no vector code for an input of " << s.in[0] << " x " << s.in[1]
-        << ". Do this: leave out the pass channels_last.";
-    Scratch weights(p->weights().get_size());
-    reorder_weights(reference(form_)->weights(), packed_, p->weights(), weights.as());
-    p->run(x_, weights.as(), only_bias, y_);
-    const int64_t row = s.out[1] * s.out_channels;
-    const bool wide = isa() == Isa::avx512;
-    parallel_for(s.batch * s.out[0], std::max<int64_t>(1, 16384 / row),
-                 [&](int64_t begin, int64_t end) {
-                   PackedEpilogue part = epilogue_;
-                   if (part.residual) part.residual += begin * row;
-                   (wide ? avx512::finish_elements : avx2::finish_elements)(part, y_ + begin * row,
-                                                                            (end - begin) * row);
-                 });
-  }
-
- private:
-  PackedKey key(const ConvShape& s) const {
-    PackedKey k = key_of(form_, s);
-    k.bias = epilogue_.bias != nullptr;
-    k.residual = epilogue_.residual != nullptr;
-    k.post = static_cast<int64_t>(epilogue_.post);
-    k.alpha = epilogue_.alpha;
-    k.beta = epilogue_.beta;
-    return k;
-  }
-
-  const ConvShape& form_;
-  const float* x_;
-  const void* packed_;
-  const PackedEpilogue& epilogue_;
-  float* y_;
-};
 
 }  // namespace
 
 int64_t packed_conv_bytes(const ConvShape& form) {
-  const auto p = reference(form);
-  return p ? static_cast<int64_t>(p->weights().get_size()) : 0;
+  return way_of(form).bytes(form);
 }
 
 void pack_conv(const ConvShape& form, const float* w, void* packed) {
-  using dnnl::memory;
-  const int64_t inner = form.in_channels / form.groups;
-  const memory::dims dims =
-      form.groups > 1 ? memory::dims{form.groups, form.out_channels / form.groups, inner,
-                                     form.kernel[0], form.kernel[1]}
-                      : memory::dims{form.out_channels, inner, form.kernel[0], form.kernel[1]};
-  const auto tag = form.groups > 1 ? memory::format_tag::abcde : memory::format_tag::abcd;
-  reorder_weights(memory::desc(dims, memory::data_type::f32, tag), w, reference(form)->weights(),
-                  packed);
+  way_of(form).pack(form, w, packed);
 }
 
-void packed_conv(const ConvShape& form, const ConvShape& s, const float* x, const void* packed,
+void packed_conv(const ConvShape& form, const ConvShape& shape, const float* x, const void* packed,
                  const PackedEpilogue& epilogue, float* y) {
-  const Run run(form, x, packed, epilogue, y);
-  const int64_t slabs = slabs_of(s);
-  if (slabs == 1 && s.batch == 1) {
-    const auto p = run.primitive(s);
-    return p ? run.part(*p, s, 0, 0, 0) : run.step_by_step(s);
-  }
-  // Slabs of an image, else images one by one.
-  struct Part {
-    std::shared_ptr<const PackedPrimitive> primitive;
-    int64_t in_row, out_row;
-  };
-  std::vector<Part> parts;
-  for (int64_t i = 0; i < slabs; ++i) {
-    const int64_t begin = s.out[0] * i / slabs, end = s.out[0] * (i + 1) / slabs;
-    const Slab slab = slab_of(s, begin, end);
-    parts.push_back({run.primitive(slab.shape), slab.first_in, begin});
-    if (!parts.back().primitive) return run.step_by_step(s);
-  }
-  parallel_for(s.batch * slabs, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Part& part = parts[static_cast<size_t>(i % slabs)];
-      run.part(*part.primitive, s, i / slabs, part.in_row, part.out_row);
-    }
-  });
+  way_of(form).run(form, shape, x, packed, epilogue, y);
 }
 
 }  // namespace argosy::cpu

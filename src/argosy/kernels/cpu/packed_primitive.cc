@@ -103,6 +103,8 @@ PackedPrimitive::PackedPrimitive(const PackedKey& key, const std::optional<memor
     after.append_binary(dnnl::algorithm::binary_add, residual_);
   }
   append_post(after, static_cast<PostOp>(key.post), key.alpha, key.beta);
+  if (key.scale != 1 || key.shift != 0)
+    after.append_eltwise(dnnl::algorithm::eltwise_linear, key.scale, key.shift);
   attributes.set_post_ops(after);
   memory::dims weights{key.out_channels / key.groups, key.in_channels / key.groups, key.kernel[0],
                        key.kernel[1]};

@@ -17,7 +17,7 @@ struct PackedKey {
   int64_t in[2], out[2], kernel[2], stride[2], dilation[2], pad[2];
   int64_t form[2];  // spatial sizes that the weights were packed for; 0: in any order
   int64_t bias, residual, post;
-  float alpha, beta;
+  float alpha, beta, scale, shift;
 };
 
 class PackedPrimitive {

@@ -38,6 +38,8 @@ cpu::PackedEpilogue epilogue_of(const KernelFrame& f, const A& a) {
                                     std::begin(kPosts));
   e.alpha = static_cast<float>(a.alpha);
   e.beta = static_cast<float>(a.beta);
+  e.scale = static_cast<float>(a.scale);
+  e.shift = static_cast<float>(a.shift);
   return e;
 }
 
@@ -100,7 +102,8 @@ op::Cost linear_cost(const InferContext& c, const PackedLinearAttrs& a) {
 
 ARGOSY_OP(packed_linear, PackedLinearAttrs)
     .doc(
-        "post(x [.., in] times a matrix [in, out] of pack_linear, plus bias [out], plus residual).")
+        "scale * post(x [.., in] times a matrix [in, out] of pack_linear, plus bias [out], plus "
+        "residual) + shift.")
     .input("x", kFloat32)
     .input("weight", kBytes)
     .optional_input("bias", kFloat32)
@@ -185,30 +188,35 @@ ARGOSY_OP(pack_conv2d, PackedConvAttrs)
     .kernel("reorder", pack_conv_run)
     .done();
 
+// x may be without rows: then there is one.
 void conv_infer(InferContext& c, const PackedConvAttrs& a) {
   check_attrs(c, a);
-  expect_rank(c, 0, 4, 4);
+  expect_rank(c, 0, 3, 4);
   const Shape& x = c.in[0].shape();
-  ARGOSY_CHECK(may_equal(x[3], a.in), invalid_argument)
-      << "[packed_conv2d] expected x [n, h, w, " << a.in << "], got " << x << '.';
+  const int rank = x.rank();
+  ARGOSY_CHECK(may_equal(x.back(), a.in) && (rank == 4 || a.kernel[0] == 1), invalid_argument)
+      << "[packed_conv2d] expected x " << (a.kernel[0] == 1 ? "[n, w, " : "[n, h, w, ") << a.in
+      << "], got " << x << '.';
   expect_packed(c, 1, bytes_of(a));
   check_post(c, a.post);
   c.out[0] = {x, DType::float32};
   Shape& y = c.out[0].shape;
-  y[3] = a.out;
-  for (int d = 0; d < 2; ++d) {
-    if (x[1 + d] < 0) continue;
-    y[1 + d] = out_size(a, static_cast<size_t>(d), x[1 + d]);
-    ARGOSY_CHECK(y[1 + d] > 0, invalid_argument)
+  y[rank - 1] = a.out;
+  for (int d = rank == 4 ? 0 : 1; d < 2; ++d) {
+    const int axis = rank - 3 + d;
+    if (x[axis] < 0) continue;
+    y[axis] = out_size(a, static_cast<size_t>(d), x[axis]);
+    ARGOSY_CHECK(y[axis] > 0, invalid_argument)
         << "[packed_conv2d] the kernel does not fit: spatial dimension " << d << " of x has size "
-        << x[1 + d] << ". Do this: use a larger input.";
+        << x[axis] << ". Do this: use a larger input.";
   }
   expect_epilogue(c, a.out);
 }
 void conv_run(KernelFrame& f, const PackedConvAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
-  cpu::packed_conv(form_of(a), shape_of(a, x.dim(0), x.dim(1), x.dim(2)), x.data<float>(),
+  const int64_t rows = x.rank() == 4 ? x.dim(1) : 1;
+  cpu::packed_conv(form_of(a), shape_of(a, x.dim(0), rows, x.dim(-2)), x.data<float>(),
                    f.in[1].raw(), epilogue_of(f, a), y.data<float>());
 }
 op::Cost conv_cost(const InferContext& c, const PackedConvAttrs& a) {
@@ -219,8 +227,8 @@ op::Cost conv_cost(const InferContext& c, const PackedConvAttrs& a) {
 
 ARGOSY_OP(packed_conv2d, PackedConvAttrs)
     .doc(
-        "post(cross-correlation of x [n, h, w, in] with weights of pack_conv2d, plus bias [out], "
-        "plus residual): [n, h, w, out].")
+        "scale * post(cross-correlation of x [n, h, w, in] with weights of pack_conv2d, plus bias "
+        "[out], plus residual) + shift: [n, h, w, out]. Or without h, where it is 1.")
     .input("x", kFloat32)
     .input("weight", kBytes)
     .optional_input("bias", kFloat32)

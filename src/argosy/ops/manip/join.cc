@@ -296,17 +296,18 @@ Tensors split_grad(const GradCall& c, const SplitAttrs& a) {
 
 ARGOSY_OP(split, SplitAttrs)
     .doc(
-        "Views of x cut along axis: into `sizes` equal parts, or parts of the given sizes, one of "
-        "which may be -1.")
+        "x cut along axis: into `sizes` equal parts, or parts of the given sizes, one of which may "
+        "be -1. Elements are copied when x or a part is written in place, not before.")
     .shape("x [*a,n@axis,*b] -> .. [*a,n',*b]")
     .input("x")
     .list_output("out", Save::shape)
     .infer(split_infer)
     .views(split_views)
+    .apart()
     .gradient(split_grad)
     .done();
 
-// --- unbind ---
+// --- unbind, unstack ---
 
 struct UnbindAttrs {
   int64_t axis = 0;
@@ -316,16 +317,17 @@ ARGOSY_ATTRS(UnbindAttrs, axis)
 void unbind_infer(InferContext& c, const UnbindAttrs& a) {
   Shape shape = c.in[0].shape();
   ARGOSY_CHECK(shape.rank() > 0, invalid_argument)
-      << "[unbind] a 0-d tensor has no axis to be taken apart along: expected 1 or more "
+      << '[' << c.name()
+      << "] a 0-d tensor has no axis to be taken apart along: expected 1 or more "
          "dimensions, "
          "got "
       << c.in[0] << ". Do this: use it as it is, or reshape it to [1].";
-  int axis = normalize_axis("unbind", a.axis, shape.rank());
+  int axis = normalize_axis(c.name(), a.axis, shape.rank());
   ARGOSY_CHECK(shape[axis] >= 0, invalid_argument)
-      << "[unbind] needs to know the size of dimension " << axis
+      << '[' << c.name() << "] needs to know the size of dimension " << axis
       << " while a Program is built: " << c.in[0] << ". Do this: give static.data that size.";
   int64_t n = shape[axis];
-  check_parts("unbind", n);
+  check_parts(c.name(), n);
   shape.erase(axis);
   c.out.resize(static_cast<size_t>(n));
   for (op::Meta& m : c.out) m = {shape, c.in[0].dtype()};
@@ -344,7 +346,7 @@ Tensors unbind_views(const Tensor& x, const UnbindAttrs& a) {
 
 // Runs where there is no view to give, as of an axis without elements.
 void unbind_nothing(KernelFrame& f, const UnbindAttrs&) {
-  ARGOSY_CHECK(f.out.empty(), internal) << "[unbind] " << f.in[0] << " has no views.";
+  ARGOSY_CHECK(f.out.empty(), internal) << '[' << f.name() << "] " << f.in[0] << " has no views.";
 }
 
 Tensors unbind_grad(const GradCall& c, const UnbindAttrs& a) {
@@ -367,6 +369,21 @@ ARGOSY_OP(unbind, UnbindAttrs)
     .list_output("out", Save::shape)
     .infer(unbind_infer)
     .views(unbind_views)
+    .kernel("none", unbind_nothing)
+    .gradient(unbind_grad)
+    .done();
+
+ARGOSY_OP(unstack, UnbindAttrs)
+    .doc(
+        "x at each index of axis, as a list; the axis is gone. Elements are copied when x or a "
+        "part "
+        "is written in place, not before.")
+    .shape("x [*s] -> .. [*s']")
+    .input("x")
+    .list_output("out", Save::shape)
+    .infer(unbind_infer)
+    .views(unbind_views)
+    .apart()
     .kernel("none", unbind_nothing)
     .gradient(unbind_grad)
     .done();

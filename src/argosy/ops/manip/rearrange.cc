@@ -525,7 +525,8 @@ Tensors as_strided_grad(const GradCall& c, const StridedAttrs& a) {
 // --- expand_as, view_as ---
 
 Tensors expand_as_compose(const op::Inputs& in, const NoAttrs&) {
-  return expand_like(in[0], in[1]);
+  Tensor out = expand_like(in[0], in[1]);
+  return out.is(in[0]) ? assign(out) : out;
 }
 void expand_as_infer(InferContext& c, const NoAttrs&) {
   c.out[0].shape = c.in[1].shape();

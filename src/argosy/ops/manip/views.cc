@@ -397,7 +397,9 @@ ARGOSY_OP(expand, ShapeAttrs)
     .method("expand")
     .alias("input", "x")
     .alias("size", "shape")
-    .doc("x repeated, without a copy, to a shape that it broadcasts to; -1 keeps x's size.")
+    .doc(
+        "x repeated to a shape that it broadcasts to; -1 keeps x's size. Elements are copied when "
+        "x or the result is written in place, not before.")
     .shape("x [*s] -> [*s']")
     .example(R"(>>> argosy.expand(argosy.to_tensor([[1], [2]]), [2, 3]).tolist()
 [[1, 1, 1], [2, 2, 2]])")
@@ -405,6 +407,7 @@ ARGOSY_OP(expand, ShapeAttrs)
     .output("out")
     .infer(expand_infer)
     .view(expand_view)
+    .apart()
     .gradient(expand_grad)
     .done();
 

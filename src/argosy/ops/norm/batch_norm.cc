@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "argosy/kernels/cpu/rows.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
@@ -30,45 +29,23 @@ void batch_norm_infer(InferContext& c, const BatchNormAttrs& a) {
   c.out[1] = c.out[2] = {{channels}, statistics_dtype(x.dtype())};
 }
 
-cpu::ChannelNorm layout_of(const Tensor& x, bool channel_last) {
-  const int64_t channels = x.dim(channel_axis(x, channel_last));
-  if (channel_last) return {x.dtype(), x.numel() / channels, channels, 1};
-  return {x.dtype(), x.dim(0), channels, x.numel() / std::max<int64_t>(1, x.dim(0) * channels)};
-}
-
 // Statistics of one value for each channel say nothing: training then leaves x and the running
 // statistics as they are, and only x has a gradient. [= Paddle]
 bool is_lone(const Tensor& x, bool channel_last) {
   return x.numel() == x.dim(channel_axis(x, channel_last));
 }
 
-// running = momentum * running + (1 - momentum) * batch, in running's own dtype and memory.
-void update_running(const Tensor& running, const Tensor& batch, double momentum) {
-  Tensor mixed = as_dtype(running, batch.dtype());
-  if (mixed.raw() == running.raw()) {
-    mixed = Tensor::empty(batch.shape(), batch.dtype(), batch.place());
-    op::copy_into(mixed, running);
-  }
-  dispatch_types<float, double>(batch.dtype(), [&]<class T>(T) {
-    const T keep = static_cast<T>(momentum);
-    for (int64_t i = 0; i < batch.numel(); ++i)
-      mixed.data<T>()[i] = keep * mixed.data<T>()[i] + (1 - keep) * batch.data<T>()[i];
-  });
-  op::copy_into(running, mixed);
-  running.wrote("batch_norm");
-}
-
 void batch_norm_run(KernelFrame& f, const BatchNormAttrs& a) {
   Tensor x = op::contiguous(f.in[0]);
   const Tensor &mean = f.out[1], &variance = f.out[2];
   if (x.numel() == 0) return;
-  cpu::ChannelNorm layout = layout_of(x, a.channel_last);
+  cpu::ChannelNorm layout = channel_layout(x, a.channel_last);
   const bool lone = (a.batch_stats || a.given_own) && is_lone(x, a.channel_last);
   if (a.batch_stats) {
     cpu::batch_norm_statistics(layout, x.raw(), mean.raw(), variance.raw());
     if (lone) return op::copy_into(f.out[0], x);
-    update_running(f.in[1], mean, a.momentum);
-    update_running(f.in[2], variance, a.momentum);
+    update_running("batch_norm", f.in[1], mean, a.momentum);
+    update_running("batch_norm", f.in[2], variance, a.momentum);
   } else {
     op::copy_into(mean, f.in[1]);
     op::copy_into(variance, f.in[2]);
@@ -94,22 +71,11 @@ void batch_norm_grad_run(KernelFrame& f, const BatchNormGradAttrs& a) {
     return op::copy_into(f.out[0], f.in[4]);
   }
   Tensor weight = as_dtype(f.in[1], f.in[2].dtype());
-  cpu::batch_norm_grad(layout_of(x, a.channel_last), x.raw(), f.in[2].raw(), f.in[3].raw(),
+  cpu::batch_norm_grad(channel_layout(x, a.channel_last), x.raw(), f.in[2].raw(), f.in[3].raw(),
                        a.epsilon, raw_or_null(weight), f.in[4].raw(), a.fixed, f.out[0].raw(),
                        weight.defined() ? f.out[1].raw() : nullptr,
                        a.bias ? f.out[2].raw() : nullptr);
 }
-
-// The axes of the statistics, and the shape in which a number for each channel broadcasts over x.
-struct ChannelAxes {
-  ChannelAxes(const Tensor& x, bool channel_last) {
-    const int channel = channel_axis(x, channel_last);
-    for (int i = 0; i < x.rank(); ++i)
-      if (i != channel) axes.values.push_back(i);
-    for (int i = channel + 1; i < x.rank(); ++i) spread.values.push_back(1);
-  }
-  op::IntArray axes, spread{-1};
-};
 
 // is_lone for rules: `if_lone` where x is, else `t`; undefined stands for zeros of the other's
 // form.

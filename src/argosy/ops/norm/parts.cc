@@ -16,6 +16,27 @@ Tensor as_dtype(const Tensor& t, DType dtype) {
   return out;
 }
 
+cpu::ChannelNorm channel_layout(const Tensor& x, bool channel_last) {
+  const int64_t channels = x.dim(channel_axis(x, channel_last));
+  if (channel_last) return {x.dtype(), x.numel() / channels, channels, 1};
+  return {x.dtype(), x.dim(0), channels, x.numel() / std::max<int64_t>(1, x.dim(0) * channels)};
+}
+
+void update_running(const char* op, const Tensor& running, const Tensor& batch, double momentum) {
+  Tensor mixed = as_dtype(running, batch.dtype());
+  if (mixed.raw() == running.raw()) {
+    mixed = Tensor::empty(batch.shape(), batch.dtype(), batch.place());
+    op::copy_into(mixed, running);
+  }
+  dispatch_types<float, double>(batch.dtype(), [&]<class T>(T) {
+    const T keep = static_cast<T>(momentum);
+    for (int64_t i = 0; i < batch.numel(); ++i)
+      mixed.data<T>()[i] = keep * mixed.data<T>()[i] + (1 - keep) * batch.data<T>()[i];
+  });
+  op::copy_into(running, mixed);
+  running.wrote(op);
+}
+
 void infer_parameter_grads(op::InferContext& c, bool channel_last, bool bias) {
   const Tensor &x = c.in[0], &weight = c.in[1];
   const DType wide = statistics_dtype(x.dtype());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "argosy/kernels/cpu/rows.h"
 #include "argosy/op/define.h"
 
 // What the normalizations share.
@@ -16,6 +17,23 @@ ARGOSY_API Tensor as_dtype(const Tensor& t, DType dtype);
 inline int channel_axis(const Tensor& x, bool channel_last) {
   return channel_last && x.rank() > 2 ? x.rank() - 1 : 1;
 }
+
+// How channels lie in memory.
+ARGOSY_API cpu::ChannelNorm channel_layout(const Tensor& x, bool channel_last);
+// The axes of a channel's statistics, and the shape in which a number for each channel broadcasts
+// over x.
+struct ChannelAxes {
+  ChannelAxes(const Tensor& x, bool channel_last) {
+    const int channel = channel_axis(x, channel_last);
+    for (int i = 0; i < x.rank(); ++i)
+      if (i != channel) axes.values.push_back(i);
+    for (int i = channel + 1; i < x.rank(); ++i) spread.values.push_back(1);
+  }
+  op::IntArray axes, spread{-1};
+};
+// running = momentum * running + (1 - momentum) * batch, in running's own dtype and memory.
+ARGOSY_API void update_running(const char* op, const Tensor& running, const Tensor& batch,
+                               double momentum);
 
 inline void* raw_or_null(const Tensor& t) {
   return t.defined() ? t.raw() : nullptr;

@@ -11,7 +11,16 @@
 namespace argosy::passes {
 namespace {
 
-const std::vector<int64_t> kToLast{0, 2, 3, 1}, kToFirst{0, 3, 1, 2};
+// Axes of [n, c, ..] as [n, .., c], and back.
+std::vector<int64_t> to_last(int rank) {
+  return rank == 3 ? std::vector<int64_t>{0, 2, 1} : std::vector<int64_t>{0, 2, 3, 1};
+}
+std::vector<int64_t> to_first(int rank) {
+  return rank == 3 ? std::vector<int64_t>{0, 2, 1} : std::vector<int64_t>{0, 3, 1, 2};
+}
+bool is_image(const Ref<Value>& v) {
+  return v->shape.rank() == 3 || v->shape.rank() == 4;
+}
 
 // Sizes of a convolution whose input is not known: what nets have in the middle.
 constexpr int64_t kTypical = 28;
@@ -28,7 +37,7 @@ class ChannelsLast {
  private:
   void visit(Operation& o) {
     if (o.op->structural || o.attr_operands || o.results.empty() || !alone(o)) return;
-    if (is(o, "conv2d"))
+    if (is(o, "conv1d") || is(o, "conv2d"))
       conv(o);
     else if (o.op->elementwise)
       elementwise(o);
@@ -54,7 +63,9 @@ class ChannelsLast {
   // What v is the transpose of: its elements with channels last. Null for others.
   static Ref<Value> twin(const Ref<Value>& v) {
     const Operation* o = made_by(v, "transpose");
-    return o && attr<std::vector<int64_t>>(*o, "perm") == kToFirst ? o->operands[0] : nullptr;
+    const bool back =
+        o && is_image(v) && attr<std::vector<int64_t>>(*o, "perm") == to_first(v->shape.rank());
+    return back ? o->operands[0] : nullptr;
   }
   Ref<Value> transposed(const Ref<Value>& v, const std::vector<int64_t>& perm) {
     op::AttrBox attrs = default_attrs(op::get("transpose"));
@@ -63,11 +74,11 @@ class ChannelsLast {
   }
   Ref<Value> last(const Ref<Value>& v) {
     const Ref<Value> found = twin(v);
-    return found ? found : transposed(v, kToLast);
+    return found ? found : transposed(v, to_last(v->shape.rank()));
   }
   // `made`, with channels last, takes the place of o's result.
   void finish(Operation& o, const Ref<Value>& made) {
-    r_.stand_in(o.results[0], transposed(made, kToFirst));
+    r_.stand_in(o.results[0], transposed(made, to_first(made->shape.rank())));
     r_.erase();
   }
   void finish_as_is(Operation& o, const Ref<Value>& made) {
@@ -80,21 +91,29 @@ class ChannelsLast {
   static std::optional<ops::PackedConvAttrs> attrs_of(const Operation& o, const Tensor& w,
                                                       bool last) {
     const Shape& x = o.operands[0]->shape;
+    const std::string& algorithm = attr<std::string>(o, "pad_alg");
+    const auto given = attr<std::vector<int64_t>>(o, "padding");
+    const int dims = x.rank() - 2;
+    if (algorithm == "SAME" || (algorithm == "EXPLICIT" && given.size() != 2u * dims))
+      return std::nullopt;
     ops::PackedConvAttrs a;
     a.groups = attr<int64_t>(o, "groups");
     a.in = w.dim(1) * a.groups;
     a.out = w.dim(0);
-    a.kernel = {w.dim(2), w.dim(3)};
     a.stride = attr<std::vector<int64_t>>(o, "stride");
     a.dilation = attr<std::vector<int64_t>>(o, "dilation");
-    const std::string& algorithm = attr<std::string>(o, "pad_alg");
-    a.padding.assign(4, 0);
-    if (algorithm == "EXPLICIT") a.padding = attr<std::vector<int64_t>>(o, "padding");
-    if (algorithm == "SAME" || a.padding.size() != 4) return std::nullopt;
-    for (int d = 0; d < 2; ++d) {
-      const int64_t size = x[(last ? 1 : 2) + d], reach = (a.kernel[static_cast<size_t>(d)] - 1) *
-                                                          a.dilation[static_cast<size_t>(d)];
-      a.form.push_back(size > 0 ? size : kTypical + reach);
+    a.padding = algorithm == "EXPLICIT" ? given : std::vector<int64_t>(2u * dims, 0);
+    if (dims == 1) {
+      // One row.
+      a.kernel = a.form = {1};
+      a.stride.insert(a.stride.begin(), 1);
+      a.dilation.insert(a.dilation.begin(), 1);
+      a.padding.insert(a.padding.begin(), {0, 0});
+    }
+    for (int d = 0; d < dims; ++d) {
+      a.kernel.push_back(w.dim(2 + d));
+      const int64_t size = x[(last ? 1 : 2) + d];
+      a.form.push_back(size > 0 ? size : kTypical + (w.dim(2 + d) - 1) * a.dilation[a.form.size()]);
     }
     return a;
   }
@@ -108,9 +127,16 @@ class ChannelsLast {
     return a.groups == 1 && a.kernel == ones && a.stride == ones && a.padding == zeros;
   }
 
+  // Weights of one dimension as those of images with one row.
+  static Tensor of_images(const Tensor& w) {
+    if (w.rank() == 4) return w;
+    const Shape& s = w.strides();
+    return w.view({w.dim(0), w.dim(1), 1, w.dim(2)}, {s[0], s[1], s[2] * w.dim(2), s[2]});
+  }
+
   void conv(Operation& o) {
     const Tensor w = r_.constant_of(o.operands[1]);
-    if (!w.defined() || w.dtype() != DType::float32 || w.rank() != 4 || !w.numel() ||
+    if (!w.defined() || w.dtype() != DType::float32 || !w.numel() ||
         w.place().kind != DeviceKind::cpu || o.operands[0]->dtype != DType::float32)
       return;
     const bool is_last = attr<bool>(o, "cl");
@@ -133,7 +159,7 @@ class ChannelsLast {
       key << "conv" << Shape(std::span(a->form)) << Shape(std::span(a->stride))
           << Shape(std::span(a->padding)) << Shape(std::span(a->dilation)) << a->groups;
       const Ref<Value> packed =
-          packer_.once(r_, o.operands[1], key.str(), [&] { return ops::pack(w, *a); });
+          packer_.once(r_, o.operands[1], key.str(), [&] { return ops::pack(of_images(w), *a); });
       made = &r_.insert("packed_conv2d",
                         {is_last ? o.operands[0] : last(o.operands[0]), packed, bias, nullptr},
                         box(*a));
@@ -146,22 +172,32 @@ class ChannelsLast {
 
   // --- what follows ---
 
-  // Operands of four dimensions with channels last, others of one element as they are; nothing
-  // where no operand comes with channels last, or one has another form.
+  // Where an operand comes with channels last, all others get them, too.
   void elementwise(Operation& o) {
-    if (o.results.size() != 1 || o.results[0]->shape.rank() != 4 || !o.op->writes.empty()) return;
+    if (o.results.size() != 1 || !is_image(o.results[0]) || !o.op->writes.empty()) return;
+    const int whole = o.results[0]->shape.rank();
     bool any = false;
     for (const Ref<Value>& v : o.operands) {
       if (!v) return;
-      const bool one = v->shape.known() && v->shape.numel() == 1 && v->shape.rank() < 4;
-      if (!one && v->shape.rank() != 4) return;
-      any = any || twin(v);
+      any = any || (v->shape.rank() == whole && twin(v));
     }
     if (!any) return;
     std::vector<Ref<Value>> operands;
-    for (const Ref<Value>& v : o.operands) operands.push_back(v->shape.rank() == 4 ? last(v) : v);
+    for (const Ref<Value>& v : o.operands) operands.push_back(beside_last(v, whole));
     op::AttrBox attrs(*o.op->attrs, o.attrs.get());
     finish(o, r_.insert(o.op->name, std::move(operands), std::move(attrs)).results[0]);
+  }
+
+  // v as it broadcasts to values of `whole` axes with channels last.
+  Ref<Value> beside_last(const Ref<Value>& v, int whole) {
+    const int rank = v->shape.rank();
+    if (rank == whole) return last(v);
+    if (rank == 0 || (v->shape.known() && v->shape.numel() == 1)) return v;
+    if (rank == whole - 1)
+      return transposed(v, whole == 3 ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{1, 2, 0});
+    op::AttrBox attrs = default_attrs(op::get("unsqueeze"));
+    set_attr(attrs, "axis", op::IntArray{rank});
+    return r_.insert("unsqueeze", {v}, std::move(attrs)).results[0];
   }
 
   void batch_norm(Operation& o) {
@@ -180,14 +216,15 @@ class ChannelsLast {
 
   void concat(Operation& o) {
     const auto& axis = attr<op::IntArray>(o, "axis");
-    if (axis.size() != 1 || o.results[0]->shape.rank() != 4) return;
-    if (axis[0] != 1 && axis[0] != -3) return;
+    const int rank = o.results[0]->shape.rank();
+    if (axis.size() != 1 || !is_image(o.results[0])) return;
+    if (axis[0] != 1 && axis[0] != 1 - rank) return;
     if (!std::all_of(o.operands.begin(), o.operands.end(),
                      [](const auto& v) { return v && twin(v); }))
       return;
     std::vector<Ref<Value>> operands;
     for (const Ref<Value>& v : o.operands) operands.push_back(twin(v));
-    finish(o, with(o, "axis", op::IntArray::one(3), std::move(operands)));
+    finish(o, with(o, "axis", op::IntArray::one(rank - 1), std::move(operands)));
   }
 
   // Over both spatial dimensions.
@@ -195,7 +232,7 @@ class ChannelsLast {
     const Ref<Value> x = o.operands.size() == 1 ? twin(o.operands[0]) : nullptr;
     const auto* axes = find_attr<op::IntArray>(o.attrs, "axis");
     const auto* keep = find_attr<bool>(o.attrs, "keepdim");
-    if (!x || !axes || !keep || axes->size() != 2) return;
+    if (!x || !axes || !keep || axes->size() != 2 || x->shape.rank() != 4) return;
     int64_t low = (*axes)[0] < 0 ? (*axes)[0] + 4 : (*axes)[0];
     int64_t high = (*axes)[1] < 0 ? (*axes)[1] + 4 : (*axes)[1];
     if (low > high) std::swap(low, high);
@@ -212,7 +249,7 @@ class ChannelsLast {
   void flatten(Operation& o) {
     if (o.operands.size() != 1 || o.results.size() != 1 || o.results[0]->shape.rank() != 2) return;
     const Ref<Value> x = twin(o.operands[0]);
-    if (!x || x->shape[1] != 1 || x->shape[2] != 1 || x->shape[3] < 0 ||
+    if (!x || x->shape.rank() != 4 || x->shape[1] != 1 || x->shape[2] != 1 || x->shape[3] < 0 ||
         o.results[0]->shape[1] != x->shape[3])
       return;
     op::AttrBox attrs = default_attrs(op::get("reshape"));
@@ -237,10 +274,10 @@ bool run(Program& p, const PassContext&) {
 }
 
 ARGOSY_PASS(channels_last, Rounding::changed,
-            "Two-dimensional convolutions with constant float32 weights work on channels last, "
-            "with weights packed once (packed_conv2d; packed_linear where the kernel is 1x1), and "
-            "so does what is between them: elementwise operations, pools, concat, means. What is "
-            "fed and fetched keeps its form. For Programs that are run here, not saved.",
+            "One- and two-dimensional convolutions with constant float32 weights work on channels "
+            "last, with weights packed once (packed_conv2d; packed_linear where the kernel is "
+            "1x1), and so does what is between them: elementwise operations, pools, concat, means. "
+            "What is fed and fetched keeps its form. For Programs that are run here, not saved.",
             run)
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "argosy/passes/rewrite.h"
+#include "argosy/passes/rules/algebra.h"
 
-// Bias, residual and activation as part of the packed product or convolution before them.
+// Bias, residual, activation and a factor as part of the packed product or convolution before them.
 namespace argosy::passes {
 namespace {
 
@@ -36,12 +36,14 @@ std::optional<Post> post_of(const Operation& o) {
 
 class Fuser {
  public:
-  explicit Fuser(Program& p) : r_(p) {}
+  explicit Fuser(Program& p) : r_(p), algebra_(r_) {}
 
   bool run() {
     r_.walk([&](Operation& o) {
       if (const auto post = post_of(o))
         activation(o, *post);
+      else if (const auto step = algebra_.step(o))
+        affine(o, *step);
       else if (is(o, "add"))
         add(o);
     });
@@ -49,12 +51,18 @@ class Fuser {
   }
 
  private:
-  // The product that made v, if nobody else reads it and no activation was applied to it.
-  Operation* open(const Ref<Value>& v) const {
+  // The product that made v, if nobody else reads it.
+  Operation* product(const Ref<Value>& v) const {
     if (!v || r_.uses(v) != 1 || r_.leaves(v)) return nullptr;
     Operation* o = made_by(v, "packed_linear");
-    if (!o) o = made_by(v, "packed_conv2d");
-    return o && attr<std::string>(*o, "post").empty() ? o : nullptr;
+    return o ? o : made_by(v, "packed_conv2d");
+  }
+  // If nothing was applied to it, either.
+  Operation* open(const Ref<Value>& v) const {
+    Operation* o = product(v);
+    const bool plain = o && attr<std::string>(*o, "post").empty() &&
+                       attr<double>(*o, "scale") == 1 && attr<double>(*o, "shift") == 0;
+    return plain ? o : nullptr;
   }
 
   void activation(Operation& o, const Post& post) {
@@ -64,6 +72,16 @@ class Fuser {
     set_attr(product->attrs, "alpha", post.alpha);
     set_attr(product->attrs, "beta", post.beta);
     r_.stand_in(o.results[0], o.operands[0]);
+    r_.erase();
+  }
+
+  // a * product + b, after whatever was applied to the product.
+  void affine(Operation& o, const Affine& step) {
+    Operation* made = product(step.of);
+    if (!made || o.results[0]->dtype != DType::float32) return;
+    set_attr(made->attrs, "scale", step.a * attr<double>(*made, "scale"));
+    set_attr(made->attrs, "shift", step.a * attr<double>(*made, "shift") + step.b);
+    r_.stand_in(o.results[0], step.of);
     r_.erase();
   }
 
@@ -94,17 +112,20 @@ class Fuser {
   }
 
   Rewriter r_;
+  Algebra algebra_;
 };
 
 bool run(Program& p, const PassContext&) {
   return Fuser(p).run();
 }
 
-ARGOSY_PASS(fuse_epilogues, Rounding::changed,
-            "Sums with a bias or a residual of the same form, and activations after that, become "
-            "part of the packed product or convolution before them (packed_linear, "
-            "packed_conv2d). Residuals where sizes are known.",
-            run)
+ARGOSY_PASS(
+    fuse_epilogues, Rounding::changed,
+    "Sums with a bias or a residual of the same form, activations and then numbers by which "
+    "the result is multiplied or that are added to it become part of the packed product "
+    "or convolution before them (packed_linear, packed_conv2d). Residuals where sizes are "
+    "known.",
+    run)
 
 }  // namespace
 }  // namespace argosy::passes

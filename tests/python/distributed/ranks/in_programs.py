@@ -84,6 +84,17 @@ def in_a_group(x):
     return [y]
 
 
+def beside_others(x):
+    sums = [x * 2, x + 1]
+    tasks = [dist.all_reduce(y, sync_op=False) for y in sums]
+    between = x.tanh() * 3
+    for task in tasks:
+        task.wait()
+    last = x - 1
+    dist.all_reduce(last)  # nobody else reads it
+    return [*sums, between + sums[0], between, last, x + 0]
+
+
 def through_views(x):
     base = x * 1
     view = base.reshape([2, 2]).t()
@@ -108,7 +119,8 @@ def in_control_flow(x):
 
 
 FUNCTIONS = (
-    all_reduces, to_and_from_one, gathers, scatters, exchanges, unequal, messages, in_a_group, through_views
+    all_reduces, to_and_from_one, gathers, scatters, exchanges, unequal, messages, in_a_group, beside_others,
+    through_views,
 )  # fmt: skip
 
 x = numbers(rank, 4)

@@ -1,8 +1,9 @@
 """Seeded runs of forked ranks that exchange tensors while one of them is hurt:
 
-    python storm.py FIRST_SEED RUNS [tcp|hosts]
+    python storm.py FIRST_SEED RUNS [tcp|hosts|hybrid]
 
-Each run ends within its limits, and in the right error, the same on all ranks that live: or the seed
+tcp: by TCP on this host. hosts: each rank on a host of its own. hybrid: two ranks on each host, which
+share memory there. Each run ends within its limits, and in the right error, the same on all ranks that live: or the seed
 and what was wrong are printed, and the exit code is 1.
 """
 
@@ -19,8 +20,9 @@ import sys
 import time
 
 WAY = "".join(sys.argv[3:])
-if WAY:
+if WAY in ("tcp", "hosts"):
     os.environ["ARGOSY_COMM_ENGINE"] = "tcp"
+EACH = 2 if WAY == "hybrid" else 1  # ranks of a host
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4]))
 from tests.hosts import Hosts  # noqa: E402
@@ -37,7 +39,7 @@ FAULTS = ("kill", "stop", "disagree", "late", "fork", "leave")
 def step(draw, rank, size, odd):
     """One call that `draw`, alike on all ranks, chooses; `odd`: as no other rank makes it."""
     kind = draw.choice(("all_reduce", "all_gather", "ring", "broadcast", "async", "barrier"))
-    count = draw.choice((1, 100, 3000, 200000))
+    count = draw.choice((1, 100, 3000, 200000, *((900000,) if EACH > 1 else ())))
     if odd and kind == "ring":  # a message cannot be compared with a collective
         count += 7
     elif odd:
@@ -82,7 +84,8 @@ def move_to(namespace):
 def be_rank(rank, size, seed, fault, victim, moment, ready, result, hosts):
     os.environ.update(PADDLE_TRAINER_ID=str(rank), PADDLE_TRAINERS_NUM=str(size))
     if hosts:
-        move_to(hosts.name(rank))
+        os.environ["PADDLE_NNODES"] = str((size + EACH - 1) // EACH)
+        move_to(hosts.name(rank // EACH))
     try:
         dist.init_parallel_env()
         os.write(ready, b".")
@@ -134,7 +137,8 @@ def run(seed, hosts):
     """What is wrong with the run; None if nothing is."""
     draw = random.Random(seed)
     faults = (*FAULTS, "cut") if hosts else FAULTS
-    size, fault = draw.choice((2, 3, 4)), faults[seed % len(faults)]
+    sizes = (3, 4, 6) if WAY == "hybrid" else (2, 3, 4)
+    size, fault = draw.choice(sizes), faults[seed % len(faults)]
     limit = CUT_LIMIT if fault == "cut" else LIMIT
     victim, moment = draw.randrange(size), draw.randrange(60)
     os.environ.update(PADDLE_MASTER=meeting_place(hosts), PADDLE_PG_TIMEOUT=str(int(limit * 1000)))
@@ -159,22 +163,23 @@ def run(seed, hosts):
             os.kill(pids[victim], signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
         if fault == "cut":
             time.sleep(draw.random() * 0.1)
-            hosts.cut(victim)
+            hosts.cut(victim // EACH)
         until = time.monotonic() + limit + 20
         lived = [r for r in range(size) if r != victim or fault not in ("kill", "stop", "leave")]
         texts = {r: read_all(ends[r], until) for r in lived}
         if fault == "stop":
             os.kill(pids[victim], signal.SIGCONT)
             texts[victim] = read_all(ends[victim], until)
-        if fault == "cut":  # what it sees is that it hears nobody
-            alone = texts.pop(victim)
-            if "RankLostError" not in str(alone):
-                return f"{size} ranks, {victim} was cut off: it ended by {alone}"
+        if fault == "cut":  # what those of its host see is that they hear nobody
+            for rank in [r for r in texts if r // EACH == victim // EACH]:
+                alone = texts.pop(rank)
+                if "RankLostError" not in str(alone):
+                    return f"{size} ranks, {victim} was cut off: {rank} ended by {alone}"
             if not texts:
                 return None
     finally:
         if fault == "cut":
-            hosts.cut(victim, over=True)
+            hosts.cut(victim // EACH, over=True)
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -196,7 +201,7 @@ def run(seed, hosts):
 def main():
     first, runs = int(sys.argv[1]), int(sys.argv[2])
     bad = 0
-    with Hosts(4) if WAY == "hosts" else contextlib.nullcontext() as hosts:
+    with Hosts(4) if WAY in ("hosts", "hybrid") else contextlib.nullcontext() as hosts:
         for seed in range(first, first + runs):
             wrong = run(seed, hosts)
             if wrong:

@@ -144,21 +144,115 @@ for _ in range(20):
 for a, b in zip([*net.parameters(), *net.buffers()], [*whole.parameters(), *whole.buffers()]):
     close(a, b)
 
+# Second derivatives.
+for shape in ((3,), (3, 2, 2)):
+    x, weights = (draw.randn(4 * size, *shape) for _ in range(2))
+    kinds = (
+        paddle.nn.SyncBatchNorm,
+        paddle.nn.BatchNorm2D if len(shape) == 3 else paddle.nn.BatchNorm1D,
+    )
+    found = []
+    for kind, part in zip(kinds, (slice(4 * rank, 4 * rank + 4), slice(None))):
+        norm = kind(3).to(dtype="float64")
+        given = paddle.to_tensor(x[part], stop_gradient=False)
+        loss = (norm(given) * paddle.to_tensor(weights[part])).square().sum()
+        (slope,) = paddle.grad(loss, given, create_graph=True)
+        (slope**3).sum().backward()
+        found.append((given.grad, norm.weight.grad, norm.bias.grad))
+    one, whole = found
+    close(one[0], whole[0].numpy()[4 * rank : 4 * rank + 4], 1e-9)
+    for a, b in zip(one[1:], whole[1:]):
+        close(summed(a), b, 1e-9)
+
+
+RATE = 0.125  # the same in float32
+
+
+# Captured and static, and what a static Program for tests does.
+def trains(make, samples):
+    """Losses of 5 steps, the state after them, and what eval() gives."""
+    net = network()
+    if size > 1 and make is not eager:
+        paddle.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+    return make(net, samples)
+
+
+def eager(net, samples):
+    sgd = paddle.optimizer.SGD(RATE, parameters=net.parameters())
+    losses = []
+    for x, y in samples:
+        loss = paddle.nn.functional.cross_entropy(net(paddle.to_tensor(x)), paddle.to_tensor(y))
+        loss.backward()
+        sgd.step()
+        sgd.clear_grad()
+        losses.append(float(loss))
+    net.eval()
+    return (
+        losses,
+        [p.numpy() for p in [*net.parameters(), *net.buffers()]],
+        net(paddle.to_tensor(samples[0][0])),
+    )
+
+
+def to_static(net, samples):
+    captured = paddle.jit.to_static(net, full_graph=True)
+    model = paddle.DataParallel(captured)
+    _, state, result = eager(model, samples)
+    return None, state, result
+
+
+def compile_step(net, samples):
+    sgd = paddle.optimizer.SGD(RATE, parameters=net.parameters())
+    step = paddle.jit.compile_step(paddle.DataParallel(net), paddle.nn.CrossEntropyLoss(), sgd)
+    losses = [float(step(paddle.to_tensor(x), paddle.to_tensor(y))) for x, y in samples]
+    net.eval()
+    state = [p.numpy() for p in [*net.parameters(), *net.buffers()]]
+    return losses, state, net(paddle.to_tensor(samples[0][0]))
+
+
+def static(net, samples):
+    paddle.enable_static()
+    try:
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        with paddle.static.program_guard(main, startup):
+            x = paddle.static.data("x", [-1, 2, 5, 5], "float64")
+            y = paddle.static.data("y", [-1], "int64")
+            out = paddle.DataParallel(net)(x)
+            for_test = main.clone(for_test=True)
+            loss = paddle.nn.functional.cross_entropy(out, y)
+            paddle.optimizer.SGD(RATE, parameters=net.parameters()).minimize(loss)
+        executor = paddle.static.Executor()
+        executor.run(startup)
+        losses = [
+            float(executor.run(main, feed={"x": x, "y": y}, fetch_list=[loss])[0])
+            for x, y in samples
+        ]
+        (result,) = executor.run(for_test, feed={"x": samples[0][0]}, fetch_list=[out])
+        for program, there in ((main, size > 1), (for_test, False)):
+            types = [op.type for op in program.global_block().ops]
+            assert ("sync_batch_norm" in types) == there, types
+    finally:
+        paddle.disable_static()
+    return (
+        losses,
+        [p.numpy() for p in [*net.parameters(), *net.buffers()]],
+        paddle.to_tensor(result),
+    )
+
+
+whole = [(draw.randn(4 * size, 2, 5, 5), draw.randint(0, 3, 4 * size)) for _ in range(5)]
+own = slice(4 * rank, 4 * rank + 4)
+wanted = trains(eager, whole)
+for way in (to_static, compile_step, static):
+    losses, state, result = trains(way, [(x[own], y[own]) for x, y in whole])
+    for a, b in zip(state, wanted[1]):
+        np.testing.assert_allclose(a, b, 1e-12, 1e-12, err_msg=way.__name__)
+    close(result, wanted[2].numpy()[own])
+    if losses is not None:
+        close(summed(paddle.to_tensor(losses, "float64")) / size, wanted[0])
+
 if size > 1:
     norm = paddle.nn.SyncBatchNorm(2)
-    x = paddle.to_tensor(draw.randn(3, 2).astype("float32"), stop_gradient=False)
-    try:
-        paddle.grad(norm(x).square().sum(), x, create_graph=True)
-    except NotImplementedError as error:
-        assert "[SyncBatchNorm] has no second derivatives in several processes" in str(error), error
-    else:
-        raise AssertionError("nothing was raised")
-    try:
-        paddle.jit.to_static(norm, full_graph=True)(x)
-    except NotImplementedError as error:
-        assert "[SyncBatchNorm] statistics of several processes" in str(error), error
-    else:
-        raise AssertionError("nothing was raised")
     try:
         norm(paddle.ones([3]))
     except ValueError as error:

@@ -5,6 +5,8 @@ import functools
 import os
 import types
 
+from argosy.jit import numbers
+
 from . import builders, iterables
 from .arrays import TensorList
 
@@ -47,6 +49,11 @@ def is_library(function):
 
 def call(function):
     """What to call instead of `function` inside rewritten code."""
+    made = _replacement(function)
+    return numbers.guarded(made) if made is function and numbers.opening() else made
+
+
+def _replacement(function):
     kind = type(function)
     if kind is types.FunctionType:
         return _function(function)

@@ -16,21 +16,41 @@ struct PanelProduct {
   int64_t columns;  // of them in y
   const float* x;   // rows x_step apart
   int64_t x_step;
+  // Instead of x, where not null: a row of x is `segments` pieces of k / segments numbers, piece s
+  // of row i at pieces[s * pieces_step + i].
+  const float* const* pieces;
+  int64_t segments, pieces_step;
   const float* w;
   float* y;  // rows y_step apart
   int64_t y_step;
+  const float* next;        // the panel that will be multiplied after this, or null
+  const float* second;      // of one row: a panel that is multiplied with the first, or null
   bool first, last;         // y is written; the epilogue is applied
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };
 
+// An output row of a convolution that has one input channel for each output channel, channels last.
+struct DepthwiseRow {
+  int64_t channels, in_width, out_width;
+  int64_t kernel_rows, kernel_width, stride, dilation, pad;  // along the row
+  const float* const* rows;  // of x, one for each row of the kernel; null: outside of the image
+  const float* weights;      // [kernel_rows, kernel_width, weights_step]
+  int64_t weights_step;
+  PackedEpilogue epilogue;  // residual: of this row
+  float* y;
+};
+
+#define ARGOSY_PACKED_KERNELS                               \
+  void panel_product(const PanelProduct& p);                \
+  void depthwise_row(const DepthwiseRow& p);                \
+  /* y[0, n) = post(y + residual), the bias being in it. */ \
+  void finish_elements(const PackedEpilogue& e, float* y, int64_t n);
 namespace avx2 {
-void panel_product(const PanelProduct& p);
-// y[0, n) = post(y + residual), the bias being in it.
-void finish_elements(const PackedEpilogue& e, float* y, int64_t n);
+ARGOSY_PACKED_KERNELS
 }  // namespace avx2
 namespace avx512 {
-void panel_product(const PanelProduct& p);
-void finish_elements(const PackedEpilogue& e, float* y, int64_t n);
+ARGOSY_PACKED_KERNELS
 }  // namespace avx512
+#undef ARGOSY_PACKED_KERNELS
 
 }  // namespace argosy::cpu

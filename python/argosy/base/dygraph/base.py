@@ -1,7 +1,8 @@
-"""Names that programs look for in ``paddle.base.dygraph``."""
+"""Modes of a program, and tensors of arrays, under their old names."""
 
 from __future__ import annotations
 
+import functools
 from contextlib import contextmanager
 
 from argosy._core import Tensor
@@ -9,10 +10,9 @@ from argosy._framework import disable_static, enable_static, in_dynamic_mode
 from argosy._support import no_effect
 from argosy.autograd import enable_grad, grad, no_grad  # noqa: F401
 from argosy.device import get_device, set_device
-from argosy.nn import Layer  # noqa: F401
 from argosy.tensor import to_tensor
 
-__all__ = ["guard", "to_variable"]
+__all__ = ["guard", "switch_to_static_graph", "to_variable"]
 
 
 @contextmanager
@@ -68,6 +68,34 @@ def to_variable(value, name=None, zero_copy=None, dtype=None):
     if name is not None:
         made.name = name
     return made
+
+
+def switch_to_static_graph(func):
+    """Decorator of functions that build static Programs: a call is made in static mode, whatever the mode
+    is, which is as before afterwards.
+
+    Args:
+        func (callable): It.
+
+    Returns:
+        callable: The function in static mode.
+
+    Example:
+        >>> argosy.base.dygraph.switch_to_static_graph(argosy.in_dynamic_mode)()
+        False
+    """
+
+    @functools.wraps(func)
+    def in_static_mode(*args, **kwargs):
+        if not in_dynamic_mode():
+            return func(*args, **kwargs)
+        enable_static()
+        try:
+            return func(*args, **kwargs)
+        finally:
+            disable_static()
+
+    return in_static_mode
 
 
 def enabled():

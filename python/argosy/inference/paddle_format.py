@@ -1,0 +1,33 @@
+"""Models as files that Paddle loads."""
+
+import os
+
+from argosy.static import paddle_model
+
+from .predictor import read_model
+
+
+def convert_to_paddle(model_file, params_file, prefix):
+    """Writes a model as Paddle 3 has it: prefix.json and prefix.pdiparams.
+
+    Args:
+        model_file, params_file (str): A model as Config takes it, of ours, of ONNX or of Paddle;
+            params_file may be None if it is beside the model or part of it.
+        prefix (str): Folder, which is made if needed, and first part of the file names.
+
+    Raises:
+        NotImplementedError: operations have no counterpart in Paddle; the text lists all of them.
+
+    Example:
+        >>> import tempfile
+        >>> net = argosy.nn.Linear(2, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     spec = [argosy.static.InputSpec([None, 2], "float32", "x")]
+        ...     argosy.jit.save(net, folder + "/net", input_spec=spec)
+        ...     argosy.inference.convert_to_paddle(folder + "/net", None, folder + "/paddle/net")
+        ...     loaded = argosy.jit.load(folder + "/paddle/net")
+        >>> bool(argosy.allclose(loaded(argosy.ones([3, 2])), net(argosy.ones([3, 2]))))
+        True
+    """
+    program, scope = read_model(model_file, params_file)
+    paddle_model.save(program, scope, os.fspath(prefix))

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "argosy/infer/paddle.h"
+
+namespace argosy::infer::paddle {
+
+PaddleFiles write_model(const program::Program& program, program::Scope* scope);
+
+}  // namespace argosy::infer::paddle

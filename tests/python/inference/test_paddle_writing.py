@@ -1,0 +1,126 @@
+"""Models written as Paddle has them: read back they give what the layer gives. Real Paddle runs the same
+nets by tools/paddle_models.py --written."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.python.inference.paddle_cases import cases
+from tests.python.onnx.test_export import flat, floats
+
+import argosy as paddle
+from argosy.static import InputSpec
+
+nn = paddle.nn
+F = nn.functional
+CASES = cases()
+X = InputSpec([None, 4], "float32", "x")
+
+
+def same(got, wanted):
+    assert len(got) == len(wanted)
+    for g, w in zip(got, wanted):
+        assert g.dtype == w.dtype and g.shape == w.shape
+        scale = max(np.abs(w).max(initial=0), 1e-30)
+        np.testing.assert_allclose(g / scale, w / scale, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_read_back(name, tmp_path):
+    layer, specs, inputs = CASES[name]
+    paddle.jit.save(layer, str(tmp_path / "net"), input_spec=specs, format="paddle")
+    loaded = paddle.jit.load(str(tmp_path / "net"))
+    tensors = [paddle.to_tensor(x) for x in inputs]
+    got = [v.numpy() for v in flat(loaded(*tensors))]
+    same(got, [v.numpy() for v in flat(layer(*tensors))])
+
+
+def test_files(tmp_path):
+    net = nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5), nn.BatchNorm1D(3))
+    paddle.jit.save(net, str(tmp_path / "deep" / "net"), input_spec=[X], format="paddle")
+    assert net.training
+    files = sorted(p.name for p in (tmp_path / "deep").iterdir())
+    assert files == ["net.json", "net.pdiparams"]
+    program = json.loads((tmp_path / "deep/net.json").read_text())
+    assert program["base_code"]["magic"] == "pir"
+    operations = program["program"]["regions"][0]["blocks"][0]["ops"]
+    assert not any("dropout" in o["#"] for o in operations)
+    names = [o["A"][3] for o in operations if o["#"] == "p"]
+    assert len(names) == len(set(names)) == 6
+    # As it is in evaluation, whatever mode it was in.
+    x = paddle.to_tensor(floats(3, 4))
+    got = paddle.jit.load(str(tmp_path / "deep/net"))(x).numpy()
+    net.eval()
+    same([got], [net(x).numpy()])
+
+
+def test_weights_that_are_shared_are_there_once(tmp_path):
+    linear = nn.Linear(4, 4)
+    paddle.jit.save(
+        nn.Sequential(linear, linear), str(tmp_path / "n"), input_spec=[X], format="paddle"
+    )
+    size = (tmp_path / "n.pdiparams").stat().st_size
+    paddle.jit.save(linear, str(tmp_path / "one"), input_spec=[X], format="paddle")
+    assert size == (tmp_path / "one.pdiparams").stat().st_size
+
+
+def test_values_that_json_has_no_number_for(tmp_path):
+    def f(x):
+        return paddle.where(x > 0, x, paddle.full_like(x, -float("inf"))), paddle.full(
+            [2], float("nan")
+        )
+
+    paddle.jit.save(f, str(tmp_path / "f"), input_spec=[X], format="paddle")
+    x = floats(3, 4)
+    low, nothing = paddle.jit.load(str(tmp_path / "f"))(paddle.to_tensor(x))
+    np.testing.assert_array_equal(low.numpy(), np.where(x > 0, x, -np.inf))
+    assert np.isnan(nothing.numpy()).all()
+
+
+def test_models_of_files(tmp_path):
+    net = nn.Linear(4, 2)
+    x = paddle.to_tensor(floats(3, 4))
+    paddle.jit.save(net, str(tmp_path / "ours"), input_spec=[X])
+    paddle.onnx.export(net, str(tmp_path / "onnx"), [X])
+    for model in ("ours", "onnx.onnx"):
+        paddle.inference.convert_to_paddle(str(tmp_path / model), None, str(tmp_path / "out/net"))
+        same([paddle.jit.load(str(tmp_path / "out/net"))(x).numpy()], [net(x).numpy()])
+
+
+def test_command(tmp_path):
+    net = nn.Linear(4, 2)
+    paddle.jit.save(net, str(tmp_path / "ours"), input_spec=[X])
+    command = [sys.executable, "-m", "argosy.cli", "convert"]
+    there = [*command, str(tmp_path / "ours"), str(tmp_path / "a/paddle"), "--to", "paddle"]
+    back = [*command, str(tmp_path / "a/paddle.json"), str(tmp_path / "b/ours")]
+    for run in (there, back):
+        done = subprocess.run(run, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert "input x: float32 [-1, 4]" in done.stdout
+    x = paddle.to_tensor(floats(3, 4))
+    same([paddle.jit.load(str(tmp_path / "b/ours"))(x).numpy()], [net(x).numpy()])
+    done = subprocess.run(
+        [*command, str(tmp_path / "none"), str(tmp_path / "c"), "--to", "paddle"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 1 and "there is no model" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "text"),
+    [
+        (lambda x: paddle.i0(x) + paddle.polygamma(x, 1), NotImplementedError, "counterpart in Paddle: i0, polygamma"),
+        (lambda x: F.interpolate(x.unsqueeze([0, 1]), [3, 3], mode="bilinear", antialias=True), NotImplementedError, "antialias"),
+    ],
+)  # fmt: skip
+def test_ops_that_are_not_written(function, error, text, tmp_path):
+    with pytest.raises(error, match=text):
+        paddle.jit.save(function, str(tmp_path / "f"), input_spec=[X], format="paddle")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_format_that_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match="format: expected one of argosy, paddle, got 'pickle'"):
+        paddle.jit.save(nn.ReLU(), str(tmp_path / "f"), input_spec=[X], format="pickle")
