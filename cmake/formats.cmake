@@ -30,6 +30,7 @@ function(argosy_format format proto)
   target_include_directories(argosy_${format}_objects SYSTEM PRIVATE ${ARGOSY_JSON_INCLUDE}
     ${generated})
   target_link_libraries(argosy_${format}_objects PRIVATE argosy_flags argosy_baseline)
+  target_precompile_headers(argosy_${format}_objects REUSE_FROM argosy_objects)
   # Runs once for each model.
   target_compile_options(argosy_${format}_objects PRIVATE $<$<CONFIG:Release>:-O1>)
   # The generated header is there before what includes it is compiled.

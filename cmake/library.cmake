@@ -58,6 +58,13 @@ set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/argosy/extension/tensor.cc
   PROPERTIES OBJECT_DEPENDS ${abi_header})
 
+# What works once for a Program and has no loops over elements: two thirds of the time to compile, and
+# captures of a network take as long as with -O3.
+set(once ${sources})
+list(FILTER once INCLUDE REGEX
+  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)")
+set_source_files_properties(${once} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+
 # What reads files is sanitized, and tells the fuzzer where it gets to. The rest is as released: so
 # that fuzzing is fast, and the build is one of few files.
 if(ARGOSY_FUZZ)
@@ -83,6 +90,7 @@ function(argosy_objects target isa)
 endfunction()
 
 argosy_objects(argosy_objects argosy_baseline ${sources})
+target_precompile_headers(argosy_objects PRIVATE ${ARGOSY_PRECOMPILED})
 set(objects $<TARGET_OBJECTS:argosy_objects>)
 
 # SIMD sources: one object for each instruction set, told apart by the namespace ARGOSY_ISA.
@@ -94,6 +102,9 @@ set(objects $<TARGET_OBJECTS:argosy_objects>)
 if(simd_sources)
   argosy_objects(argosy_avx2 argosy_isa_avx2 ${simd_sources})
   argosy_objects(argosy_avx512 argosy_isa_avx512 ${simd_sources})
+  target_precompile_headers(argosy_avx2 REUSE_FROM argosy_objects)
+  # Of another instruction set, so its own: what base/dtype.h includes.
+  target_precompile_headers(argosy_avx512 PRIVATE <complex> <optional> <span> <string_view>)
   list(APPEND objects $<TARGET_OBJECTS:argosy_avx2> $<TARGET_OBJECTS:argosy_avx512>)
 endif()
 

@@ -41,6 +41,7 @@ target_link_libraries(argosy_ps PUBLIC argosy)
 target_link_libraries(argosy_ps PRIVATE argosy_flags argosy_baseline argosy_ps_proto RocksDB::rocksdb-shared
   Threads::Threads)
 target_include_directories(argosy_ps SYSTEM PRIVATE ${ARGOSY_JSON_INCLUDE})
+target_precompile_headers(argosy_ps REUSE_FROM argosy_objects)
 target_link_options(argosy_ps PRIVATE -Wl,-Bsymbolic-functions $<$<CONFIG:Release>:-Wl,-s>)
 set_target_properties(argosy_ps PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}/lib
@@ -50,6 +51,7 @@ file(GLOB ps_binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/
 Python_add_library(_ps MODULE WITH_SOABI ${ps_binding_sources})
 target_include_directories(_ps PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_link_libraries(_ps PRIVATE argosy_ps argosy argosy_flags argosy_baseline)
+target_precompile_headers(_ps REUSE_FROM argosy_objects)
 target_link_options(_ps PRIVATE $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)
 set_target_properties(_ps PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}

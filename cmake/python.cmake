@@ -31,6 +31,7 @@ if(NOT binding_sources)
 endif()
 Python_add_library(_core MODULE WITH_SOABI ${binding_sources})
 target_link_libraries(_core PRIVATE argosy argosy_flags argosy_baseline)
+target_precompile_headers(_core REUSE_FROM argosy_objects)
 target_link_options(_core PRIVATE $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)
 set_target_properties(_core PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}

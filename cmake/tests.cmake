@@ -2,6 +2,10 @@
 find_package(GTest REQUIRED)
 add_library(test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/cpp/main.cc)
 target_link_libraries(test_main PRIVATE argosy_flags argosy_baseline PUBLIC GTest::gtest)
+target_precompile_headers(test_main PRIVATE <gtest/gtest.h> ${ARGOSY_PRECOMPILED})
+# As its programs are compiled, or they cannot take its precompiled headers.
+set_target_properties(test_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(test_main PRIVATE -fPIE)
 file(GLOB rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/tests/cpp
   ${PROJECT_SOURCE_DIR}/tests/cpp/*)
 foreach(room ${rooms})
@@ -24,6 +28,7 @@ foreach(room ${rooms})
   endif()
   # What is tested is in the library; its tests compile twice as fast this way.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_precompile_headers(${target} REUSE_FROM test_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME cpp/${room} COMMAND ${target} --gtest_brief=1
     --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/${room}.xml)
@@ -38,6 +43,8 @@ set_tests_properties(cpp/kernels/avx512 PROPERTIES
 
 # tests/fuzz/*_fuzz.cc: with a mutating driver in the preset `fuzz` (make fuzz), else as tests that
 # replay the corpus. They are written for libFuzzer's entry, but Clang 14 does not compile Argosy.
+add_library(fuzz_replay OBJECT ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cc)
+target_link_libraries(fuzz_replay PRIVATE argosy_flags argosy_baseline)
 file(GLOB harnesses CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc)
 foreach(source ${harnesses})
   cmake_path(GET source STEM harness)
@@ -58,7 +65,7 @@ foreach(source ${harnesses})
     # libargosy.so calls the driver at each edge.
     set_target_properties(${harness} PROPERTIES ENABLE_EXPORTS ON)
   else()
-    target_sources(${harness} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cc)
+    target_link_libraries(${harness} PRIVATE fuzz_replay)
     target_compile_options(${harness} PRIVATE $<$<CONFIG:Release>:-O1>)
     string(REPLACE "_fuzz" "" corpus ${harness})
     add_test(NAME fuzz/${corpus}

@@ -1,11 +1,14 @@
 """Every example of the documentation runs and prints what it says."""
 
+import functools
+
 import pytest
 from tests.docs import examples
 
 PARTS = 8  # test items, so that workers share them
 
 
+@functools.cache
 def every():
     found = (
         examples.of_docstrings(),

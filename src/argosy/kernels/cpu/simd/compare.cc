@@ -49,8 +49,6 @@ constexpr auto kEqual = [](auto a, auto b) {
 constexpr auto kNotEqual = [](auto a, auto b) { return !kEqual(a, b); };
 constexpr auto kLess = [](auto a, auto b) { return a < b; };
 constexpr auto kLessEqual = [](auto a, auto b) { return a <= b; };
-constexpr auto kGreater = [](auto a, auto b) { return a > b; };
-constexpr auto kGreaterEqual = [](auto a, auto b) { return a >= b; };
 constexpr auto kAnd = [](auto a, auto b) { return truth(a) & truth(b); };
 constexpr auto kOr = [](auto a, auto b) { return truth(a) | truth(b); };
 constexpr auto kXor = [](auto a, auto b) { return truth(a) ^ truth(b); };
@@ -70,6 +68,23 @@ constexpr Types<bool> kBools;
 template <auto op>
 consteval Draft ordered() {
   return binary<op, Out>(kIntegers) | binary<op, Out>(kFloats) | binary<op, Out>(kBools);
+}
+// a > b by the loop of b < a.
+template <Loop loop>
+void loop_swapped(char* const* ptrs, const int64_t* strides, int64_t n, const void* params) {
+  char* const swapped[] = {ptrs[1], ptrs[0], ptrs[2]};
+  const int64_t steps[] = {strides[1], strides[0], strides[2]};
+  loop(swapped, steps, n, params);
+}
+template <auto op, class... S>
+consteval Draft swapped(Types<S...>) {
+  Draft t;
+  (t.add(dtype_id<S>, loop_swapped<binary_loop<op, S, Out>>), ...);
+  return t;
+}
+template <auto op>
+consteval Draft ordered_swapped() {
+  return swapped<op>(kIntegers) | swapped<op>(kFloats) | swapped<op>(kBools);
 }
 template <auto op>
 consteval Draft unordered() {
@@ -95,8 +110,8 @@ constexpr CompareLoops kLoops = {
     .not_equal = unordered<kNotEqual>(),
     .less = ordered<kLess>(),
     .less_equal = ordered<kLessEqual>(),
-    .greater = ordered<kGreater>(),
-    .greater_equal = ordered<kGreaterEqual>(),
+    .greater = ordered_swapped<kLess>(),
+    .greater_equal = ordered_swapped<kLessEqual>(),
     .logical_and = unordered<kAnd>(),
     .logical_or = unordered<kOr>(),
     .logical_xor = unordered<kXor>(),

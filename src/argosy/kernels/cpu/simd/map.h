@@ -258,17 +258,18 @@ ARGOSY_INLINE const T* input(char* p) {
   return reinterpret_cast<const T*>(p);
 }
 
+// Each is compiled once: loop_of would hold a second copy of it, were it inlined.
 template <auto op, class R, class A>
-void map1(char* const* ptrs, int64_t n, const void* params) {
+[[gnu::noinline]] void map1(char* const* ptrs, int64_t n, const void* params) {
   map_all<op>(n, numbers<Element<A>>(params), reinterpret_cast<R*>(ptrs[1]), input<A>(ptrs[0]));
 }
 template <auto op, class R, class A, class B>
-void map2(char* const* ptrs, int64_t n, const void* params) {
+[[gnu::noinline]] void map2(char* const* ptrs, int64_t n, const void* params) {
   map_all<op>(n, numbers<Element<B>>(params), reinterpret_cast<R*>(ptrs[2]), input<A>(ptrs[0]),
               input<B>(ptrs[1]));
 }
 template <auto op, class R, class A, class B, class C>
-void map3(char* const* ptrs, int64_t n, const void* params) {
+[[gnu::noinline]] void map3(char* const* ptrs, int64_t n, const void* params) {
   map_all<op>(n, numbers<Element<B>>(params), reinterpret_cast<R*>(ptrs[3]), input<A>(ptrs[0]),
               input<B>(ptrs[1]), input<C>(ptrs[2]));
 }

@@ -69,12 +69,32 @@ struct Power {
 
 // ---- floating dtypes ----
 
-ARGOSY_INLINE void widen(const float16* in, float* out, int64_t n) {
-  widen_f16(reinterpret_cast<const uint16_t*>(in), out, n);
-}
-ARGOSY_INLINE void widen(const bfloat16* in, float* out, int64_t n) {
-  widen_bf16(reinterpret_cast<const uint16_t*>(in), out, n);
-}
+// Items that are stored narrower than they are computed with are widened, a block at a time, by a
+// function that is an argument: the loops of sums are compiled once for each computing type.
+struct Items {
+  void (*widen)(const uint16_t* in, float* out, int64_t n);  // null: they need not be
+  int64_t size;                                              // of one, in bytes
+
+  // n items at `stored`, there or in `room`.
+  template <class T>
+  ARGOSY_INLINE const T* get(const void* stored, T* room, int64_t n) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (widen) {
+        widen(static_cast<const uint16_t*>(stored), room, n);
+        return room;
+      }
+    }
+    return static_cast<const T*>(stored);
+  }
+};
+template <class S>
+inline constexpr Items kItems{nullptr, sizeof(S)};
+template <>
+inline constexpr Items kItems<float16>{widen_f16, 2};
+template <>
+inline constexpr Items kItems<bfloat16>{widen_bf16, 2};
+// Neither inlined nor copied for a constant argument: once is the purpose.
+#define ARGOSY_ONCE [[gnu::noinline, gnu::noclone]]
 
 template <class M>
 concept OnVectors = M::kOnVectors;
@@ -100,22 +120,14 @@ ARGOSY_INLINE double sum_mapped(const T* x, int64_t n, T p) {
   return result;
 }
 
-// S: as stored; T: as computed.
-template <class C, class M, class S>
-void run_floating(const void* data, int64_t n, double number, void* acc) {
-  using T = Computed<S>;
-  const S* x = static_cast<const S*>(data);
-  const T p = static_cast<T>(number);
-  double total = *static_cast<double*>(acc);
+template <class C, class M, class T>
+ARGOSY_ONCE void run_computed(const void* data, int64_t n, T p, double* acc, const Items& items) {
+  const char* x = static_cast<const char*>(data);
+  double total = *acc;
   T buffer[kBlock<T>];
   for (int64_t begin = 0; begin < n; begin += kBlock<T>) {
     const int64_t m = n - begin < kBlock<T> ? n - begin : kBlock<T>;
-    const T* block = buffer;
-    if constexpr (std::is_same_v<S, T>) {
-      block = x + begin;
-    } else {
-      widen(x + begin, buffer, m);
-    }
+    const T* block = items.get(x + begin * items.size, buffer, m);
     if constexpr (OnVectors<M>) {
       total += sum_mapped<M>(block, m, p);
       continue;
@@ -126,28 +138,25 @@ void run_floating(const void* data, int64_t n, double number, void* acc) {
     }
     total = C::run(total, combine_all<C, double>(block, m));
   }
-  *static_cast<double*>(acc) = total;
+  *acc = total;
+}
+template <class C, class M, class S>
+void run_floating(const void* data, int64_t n, double number, void* acc) {
+  using T = Computed<S>;
+  run_computed<C, M, T>(data, n, static_cast<T>(number), static_cast<double*>(acc), kItems<S>);
 }
 
-template <class C, class M, class S>
-void columns_floating(const void* data, int64_t rows, int64_t row_bytes, int64_t width,
-                      const double* numbers, void* acc) {
-  using T = Computed<S>;
+template <class C, class M, class T>
+ARGOSY_ONCE void columns_computed(const void* data, int64_t rows, int64_t row_bytes, int64_t width,
+                                  const double* numbers, double* totals, const Items& items) {
   constexpr T kIdentity = static_cast<T>(C::kIdentity);
-  double* totals = static_cast<double*>(acc);
   T sums[kTile], p[kTile], wide[4][kTile];
   for (int64_t c0 = 0; c0 < width; c0 += kTile) {
     const int64_t m = width - c0 < kTile ? width - c0 : kTile;
-    const char* base = static_cast<const char*>(data) + c0 * sizeof(S);
+    const char* base = static_cast<const char*>(data) + c0 * items.size;
     for (int64_t j = 0; j < m; ++j) p[j] = numbers ? static_cast<T>(numbers[c0 + j]) : T(0);
     auto row = [&](int64_t r, int slot) -> const T* {
-      const S* x = reinterpret_cast<const S*>(base + r * row_bytes);
-      if constexpr (std::is_same_v<S, T>) {
-        return x;
-      } else {
-        widen(x, wide[slot], m);
-        return wide[slot];
-      }
+      return items.get(base + r * row_bytes, wide[slot], m);
     };
     for (int64_t r0 = 0; r0 < rows; r0 += kFlush) {
       const int64_t r1 = rows - r0 < kFlush ? rows : r0 + kFlush;
@@ -172,6 +181,12 @@ void columns_floating(const void* data, int64_t rows, int64_t row_bytes, int64_t
       }
     }
   }
+}
+template <class C, class M, class S>
+void columns_floating(const void* data, int64_t rows, int64_t row_bytes, int64_t width,
+                      const double* numbers, void* acc) {
+  columns_computed<C, M, Computed<S>>(data, rows, row_bytes, width, numbers,
+                                      static_cast<double*>(acc), kItems<S>);
 }
 
 // ---- integers: any order gives the same result, so the compiler vectorizes ----
@@ -256,19 +271,14 @@ int64_t arg_run(const void* data, int64_t n) {
   using T = Computed<S>;
   constexpr int kChunk = 512;
   using C = std::conditional_t<largest, Max, Min>;
-  const S* x = static_cast<const S*>(data);
+  const char* x = static_cast<const char*>(data);
   T buffer[kChunk];
   // Blockwise: the extreme of a block by vectors, its place only if the block has a new best.
   T best{};
   int64_t at = -1;
   for (int64_t begin = 0; begin < n; begin += kChunk) {
     const int64_t m = n - begin < kChunk ? n - begin : kChunk;
-    const T* block = buffer;
-    if constexpr (std::is_same_v<S, T>) {
-      block = x + begin;
-    } else {
-      widen(x + begin, buffer, m);
-    }
+    const T* block = kItems<S>.get(x + begin * kItems<S>.size, buffer, m);
     T extreme;
     if constexpr (is_float_v<T>) {
       extreme = combine_all<C, T>(block, m);
@@ -297,13 +307,7 @@ void arg_columns(const void* data, int64_t rows, int64_t row_bytes, int64_t widt
   T best[kArgColumns], wide[kArgColumns];
   int64_t at[kArgColumns];
   for (int64_t r = 0; r < rows; ++r) {
-    const S* stored = reinterpret_cast<const S*>(static_cast<const char*>(data) + r * row_bytes);
-    const T* x = wide;
-    if constexpr (std::is_same_v<S, T>) {
-      x = stored;
-    } else {
-      widen(stored, wide, width);
-    }
+    const T* x = kItems<S>.get(static_cast<const char*>(data) + r * row_bytes, wide, width);
     if (r == 0) {
       for (int64_t j = 0; j < width; ++j) best[j] = x[j], at[j] = 0;
       continue;
