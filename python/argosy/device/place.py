@@ -172,22 +172,6 @@ class NullPlace(Place):
         self._index = int(index)
 
 
-class CustomPlace(Place):
-    """A device that was added to the process (docs/devices.md).
-
-    Args:
-        device_type (str): Its kind.
-        device_id (int): Its number.
-
-    Example:
-        >>> argosy.device.CustomPlace("streamed", 1)
-        Place(streamed:1)
-    """
-
-    def __init__(self, device_type, device_id=0):
-        self._kind, self._index = str(device_type), int(device_id)
-
-
 class XPUPinnedPlace(Place):
     """Host memory that an XPU can read; the CPU's, as there is no XPU."""
 
@@ -237,14 +221,14 @@ class IPUPlace(Place):
 
 
 class CustomPlace(Place):
-    """A device of a plug-in, which this build never has: no place is an instance.
+    """A device that was added to the process (docs/devices.md).
 
     Args:
-        device_type (str): The plug-in's name for it.
+        device_type (str): Its kind.
         dev_id (int): Its number.
 
     Raises:
-        ValueError: Always.
+        ValueError: The process has no device of that kind.
 
     Example:
         >>> argosy.CustomPlace("npu", 0)
@@ -253,7 +237,9 @@ class CustomPlace(Place):
     """
 
     def __init__(self, device_type, dev_id=0):
-        _no_place("CustomPlace", f"the device {device_type!r}")
+        if device_type not in custom_devices():
+            _no_place("CustomPlace", f"the device {device_type!r}")
+        self._kind, self._index = device_type, int(dev_id)
 
 
 def make_place(kind, index):
