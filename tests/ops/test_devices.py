@@ -12,7 +12,9 @@ from tests.ops.test_coverage import table_modules
 import argosy
 from argosy import _core
 
-CASES = [
+pytestmark = pytest.mark.adds_device
+
+ROWS = [
     (module.__name__.rpartition("_")[2], case)
     for module in table_modules()
     if module.__name__ != __name__
@@ -61,7 +63,7 @@ def dtypes_of(case):
     return kinds.values()
 
 
-@pytest.mark.parametrize("case", named((f, c) for f, c in CASES if c.ref is not None))
+@pytest.mark.parametrize("case", named((f, c) for f, c in ROWS if c.ref is not None))
 def test_values(case):
     rng = case.rng()
     for dtype in dtypes_of(case):
@@ -91,7 +93,7 @@ def gradients_of(case, dtype):
     return [None if g is None else array(g) for g in found]
 
 
-@pytest.mark.parametrize("case", named((f, c) for f, c in CASES if c.has_grad()))
+@pytest.mark.parametrize("case", named((f, c) for f, c in ROWS if c.has_grad()))
 def test_gradients(case):
     dtype = next((t for t in ("float32", "float64") if t in case.all_dtypes()), None)
     if dtype is None:

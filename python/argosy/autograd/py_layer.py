@@ -242,7 +242,8 @@ class _Once(PyLayer):
     @staticmethod
     def backward(ctx, *grads):
         raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable."
+            "[once_differentiable] trying to differentiate twice a function that was marked with"
+            " @once_differentiable."
             " Do this: take the decorator off its backward, if that is made of differentiable ops."
         )
 

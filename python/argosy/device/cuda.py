@@ -3,6 +3,7 @@ needs a GPU where there is none says so."""
 
 from argosy import _core
 from argosy.device.place import CUDAPlace, checked_place, gpu_count, has_place, to_place
+from argosy.device import streams as _streams
 from argosy.device.streams import (  # noqa: F401
     Event,
     NoCudaError,
@@ -11,7 +12,6 @@ from argosy.device.streams import (  # noqa: F401
     set_stream,
     stream_guard,
 )
-from argosy.device.streams import no_cuda as _no_cuda
 
 
 def device_count():
@@ -27,15 +27,11 @@ def device_count():
     return gpu_count()
 
 
-def _need_cuda(what):
-    raise _no_cuda(what)
-
-
 def _gpu(what, device):
     """The GPU that an argument means; None and the CPU mean the first."""
     place = CUDAPlace(0) if device is None else to_place(device)
     if not has_place(CUDAPlace(0)):
-        _need_cuda(what)
+        _streams.need_cuda(what)
     return checked_place(place, f"device.cuda.{what}", NoCudaError)
 
 
@@ -57,7 +53,7 @@ def synchronize(device=None):
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("synchronize")
+    _streams.need_cuda("synchronize")
 
 
 def empty_cache():
@@ -160,7 +156,7 @@ def get_device_properties(device=None):
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("get_device_properties")
+    _streams.need_cuda("get_device_properties")
 
 
 def get_device_name(device=None):
@@ -177,7 +173,7 @@ def get_device_name(device=None):
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("get_device_name")
+    _streams.need_cuda("get_device_name")
 
 
 def get_device_capability(device=None):
@@ -194,7 +190,7 @@ def get_device_capability(device=None):
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("get_device_capability")
+    _streams.need_cuda("get_device_capability")
 
 
 def cudart():
@@ -208,7 +204,7 @@ def cudart():
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("cudart")
+    _streams.need_cuda("cudart")
 
 
 def check_error(res):
@@ -225,7 +221,7 @@ def check_error(res):
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("check_error")
+    _streams.need_cuda("check_error")
 
 
 def get_stream_from_external(data_ptr, device=None):
@@ -243,7 +239,7 @@ def get_stream_from_external(data_ptr, device=None):
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("get_stream_from_external")
+    _streams.need_cuda("get_stream_from_external")
 
 
 def mem_get_info(device=None):
@@ -260,7 +256,7 @@ def mem_get_info(device=None):
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("mem_get_info")
+    _streams.need_cuda("mem_get_info")
 
 
 def memory_summary(device=None):
@@ -332,7 +328,7 @@ def reset_peak_memory_stats(device=None):
 
 def vmm_compact(device=None):
     """Puts the free memory of a GPU together."""
-    _need_cuda("vmm_compact")
+    _streams.need_cuda("vmm_compact")
 
 
 def ipc_collect():
@@ -346,7 +342,7 @@ def ipc_collect():
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _need_cuda("ipc_collect")
+    _streams.need_cuda("ipc_collect")
 
 
 StreamContext = stream = stream_guard

@@ -19,9 +19,9 @@ class NoCudaError(ValueError, TypeError):
     """What needs CUDA was asked of a build without it."""
 
 
-def no_cuda(what):
-    """The error of ``what`` of ``device.cuda`` where there is no GPU."""
-    return NoCudaError(
+def need_cuda(what):
+    """Raises the error of ``what`` of ``device.cuda`` where there is no GPU."""
+    raise NoCudaError(
         f"[device.cuda.{what}] this build of Argosy has no CUDA support. Do this: build with"
         " ARGOSY_CUDA=ON, or guard the call with argosy.is_compiled_with_cuda()."
     )
@@ -41,7 +41,7 @@ def _streamed(what, device):
     """The place that ``device`` means, which has streams; None: the current one."""
     place = current.place if device is None else to_place(device)
     if not has_streams(place):
-        raise no_cuda(what)
+        need_cuda(what)
     return checked_place(place, f"device.{what}")
 
 
@@ -166,7 +166,7 @@ class Event:
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         if not _core.devices():
-            raise no_cuda("Event")
+            need_cuda("Event")
         unsupported("device.Event", "leave it out", interprocess=(bool(interprocess), False))
         no_effect("device.Event", "waits sleep", blocking=(bool(blocking), False))
         self._timed = bool(enable_timing)
@@ -262,7 +262,7 @@ def set_stream(stream):
         argosy.device.cuda.NoCudaError
     """
     if not isinstance(stream, Stream):
-        raise no_cuda("set_stream")
+        need_cuda("set_stream")
     before = current_stream(stream.device)
     _core.set_current_stream(stream.device, stream._number)
     _kept.streams[stream.device] = stream

@@ -13,7 +13,7 @@ import pytest
 import argosy as paddle
 from argosy import _core, nn
 
-pytestmark = pytest.mark.usefixtures("streamed")
+pytestmark = [pytest.mark.adds_device, pytest.mark.usefixtures("streamed")]
 
 
 def slow(n=64):

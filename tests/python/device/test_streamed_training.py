@@ -7,6 +7,8 @@ import argosy as paddle
 import argosy.nn.functional as F
 from argosy import _core, nn
 
+pytestmark = pytest.mark.adds_device
+
 RNG = np.random.RandomState(0)
 X = RNG.rand(16, 1, 8, 8).astype("float32")
 Y = RNG.randint(0, 4, [16])
