@@ -2,8 +2,8 @@
 needs a GPU where there is none says so."""
 
 from argosy import _core
-from argosy.device.place import CUDAPlace, checked_place, gpu_count, has_place, to_place
 from argosy.device import streams as _streams
+from argosy.device.place import CUDAPlace, checked_place, gpu_count, has_place, to_place
 from argosy.device.streams import (  # noqa: F401
     Event,
     NoCudaError,

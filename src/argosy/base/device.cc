@@ -1,9 +1,10 @@
 #include "argosy/base/device.h"
 
 #include <atomic>
+#include <memory>
+#include <vector>
 
 #include "argosy/base/error.h"
-#include "argosy/base/inline_vector.h"
 #include "argosy/base/profile.h"
 
 namespace argosy::device {
@@ -12,8 +13,8 @@ namespace {
 std::atomic<Device*> accelerator{nullptr};
 std::atomic<uint64_t> waits{0};
 
-// Streams other than 0 that this thread has made current, at most one for each place.
-thread_local InlineVector<Stream, 2> current_streams;
+// What this thread has made current, at most one stream for each place; null where it never did.
+thread_local std::unique_ptr<std::vector<Stream>> current_streams;
 
 }  // namespace
 
@@ -52,19 +53,21 @@ const char* kind_name(DeviceKind kind) {
 }
 
 Stream current(Place place) {
-  for (const Stream& s : current_streams)
-    if (s.place == place) return s;
+  if (current_streams)
+    for (const Stream& s : *current_streams)
+      if (s.place == place) return s;
   return {place, 0};
 }
 
 void set_current(Stream stream) {
   of(stream.place);
-  for (Stream& s : current_streams) {
+  if (!current_streams) current_streams = std::make_unique<std::vector<Stream>>();
+  for (Stream& s : *current_streams) {
     if (s.place != stream.place) continue;
     s = stream;
     return;
   }
-  current_streams.push_back(stream);
+  current_streams->push_back(stream);
 }
 
 void copy_from_host(Place place, void* to, const void* from, size_t bytes) {
