@@ -57,7 +57,7 @@ def main():
         spread_statistics(net)
         spec = [paddle.static.InputSpec(shape, dtype, "x")]
         paddle.jit.save(net, str(folder / key), input_spec=spec)
-        paddle.onnx.export(net, str(folder / key), input_spec=spec)
+        paddle.onnx.export(net, str(folder / key), input_spec=spec, opset_version=17)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ output that ccache knew costs next to nothing, so look at a build with CCACHE_RE
 import pathlib
 import sys
 
-# A promise of docs/building.md: a cold build within ten minutes on two cores.
+# A cold build within ten minutes on two cores.
 BUDGET = 1200
 
 
