@@ -2,6 +2,7 @@
 // lock of the predictor; nothing here keeps a reference.
 #include <jni.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ std::vector<int64_t> shape_of(JNIEnv* env, jlongArray array) {
 
 jlongArray array_of(JNIEnv* env, const argosy_view& view) {
   std::vector<jlong> values{view.dtype};
-  values.insert(values.end(), view.shape, view.shape + view.rank);
+  values.insert(values.end(), view.shape, view.shape + std::max(view.rank, 0));
   jlongArray array = env->NewLongArray(static_cast<jsize>(values.size()));
   if (array) env->SetLongArrayRegion(array, 0, static_cast<jsize>(values.size()), values.data());
   return array;

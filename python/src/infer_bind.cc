@@ -101,7 +101,7 @@ PyObject* list_of(std::span<const Port> ports) {
   Py list(check(PyList_New(0)));
   for (const Port& p : ports) {
     Py shape(check(PyList_New(0)));
-    for (int64_t v : p.shape) {
+    for (int64_t v : p.shape) {  // empty where it is not ranked
       Py size(check(PyLong_FromLongLong(v)));
       if (PyList_Append(shape.get(), size.get())) throw PythonError{};
     }
@@ -111,7 +111,7 @@ PyObject* list_of(std::span<const Port> ports) {
   return list.release();
 }
 
-// ([(name, dtype, shape)] of inputs, of outputs)
+// ([(name, dtype, shape)] of inputs, of outputs); a shape of which nothing is known is [].
 PyObject* f_ports(Args a) {
   const Predictor& p = predictor_of(a[0]);
   return check(Py_BuildValue("(NN)", list_of(p.inputs()), list_of(p.outputs())));
@@ -186,9 +186,11 @@ PyObject* f_release(Args a) {
   Py_RETURN_NONE;
 }
 
-// What the passes made of the model.
+// What the passes made of the model; None before the first run where what is fed decides it.
 PyObject* f_program(Args a) {
-  return wrap_program(predictor_of(a[0]).program());
+  const std::shared_ptr<program::Program>& p = predictor_of(a[0]).program();
+  if (!p) Py_RETURN_NONE;
+  return wrap_program(p);
 }
 
 // The steps of the last run as text, or None.

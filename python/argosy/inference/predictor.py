@@ -261,7 +261,7 @@ class Tensor:
         """The shape of the values, or what the model says where there are none (-1: any size).
 
         Returns:
-            list[int]: A size for each axis.
+            list[int]: A size for each axis; none where the model says not even how many there are.
         """
         value = self._tensor()
         return list(self._declared) if value is None else list(value.shape)

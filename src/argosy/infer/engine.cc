@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
@@ -20,6 +21,12 @@ std::vector<std::string> pipeline_without(const char* name, std::span<const std:
   std::vector<std::string> list = passes::pipeline(name);
   for (const std::string& pass : without) std::erase(list, passes::get(pass).name);
   return list;
+}
+
+bool is_large(const Tensor& t) {
+  constexpr size_t kLarge = 1 << 16;
+  return t.layout() == Layout::strided && t.is_contiguous() && t.place().kind == DeviceKind::cpu &&
+         t.nbytes() >= kLarge;
 }
 
 struct Pages {
@@ -43,68 +50,132 @@ Tensor in_own_pages(const Tensor& t) {
 // Large constants leave the allocator's chunks, which loading and the passes have filled with what
 // is free by now, so that these go back to the system.
 void move_out(Program& p) {
-  constexpr size_t kLarge = 1 << 16;
   for (program::Constant& c : p.constants)
-    if (c.tensor.layout() == Layout::strided && c.tensor.is_contiguous() &&
-        c.tensor.place().kind == DeviceKind::cpu && c.tensor.nbytes() >= kLarge)
-      c.tensor = in_own_pages(c.tensor);
+    if (is_large(c.tensor)) c.tensor = in_own_pages(c.tensor);
   memory::release_cached({});
+}
+
+std::string_view bytes_of(const Tensor& t) {
+  return {static_cast<const char*>(t.raw()), t.nbytes()};
+}
+
+// Large constants that `other` has too are its tensors from now on.
+void share_constants(Program& p, const Program& other) {
+  std::unordered_map<std::string_view, const Tensor*> known;
+  for (const program::Constant& c : other.constants)
+    if (is_large(c.tensor)) known.emplace(bytes_of(c.tensor), &c.tensor);
+  for (program::Constant& c : p.constants) {
+    if (!is_large(c.tensor)) continue;
+    const auto it = known.find(bytes_of(c.tensor));
+    if (it != known.end() && it->second->dtype() == c.tensor.dtype() &&
+        it->second->shape() == c.tensor.shape())
+      c.tensor = *it->second;
+  }
+}
+
+// A value that a Program is made for is compared in each run.
+constexpr int64_t kMaxValue = 4096;
+
+Tensor copy_of(const Port& port, const Tensor& t) {
+  ARGOSY_CHECK(t.numel() <= kMaxValue, not_implemented)
+      << "[infer] the Program of the model depends on the value of '" << port.name
+      << "', which has " << t.numel() << " elements; " << kMaxValue << " are the most.";
+  Tensor copy = Tensor::empty(t.shape(), t.dtype());
+  if (t.numel()) op::copy_into(copy, t);
+  return copy;
+}
+
+void add_shape(Form* form, const Tensor& t) {
+  form->push_back(t.rank());
+  for (int d = 0; d < t.rank(); ++d) form->push_back(t.dim(d));
+}
+
+void add_value(Form* form, const Port& port, const Tensor& t) {
+  const Tensor copy = copy_of(port, t);
+  const std::string_view bytes = bytes_of(copy);
+  form->push_back(static_cast<int64_t>(bytes.size()));
+  for (size_t at = 0; at < bytes.size(); at += sizeof(int64_t)) {
+    int64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(sizeof(word), bytes.size() - at));
+    form->push_back(word);
+  }
+}
+
+// Adds what is new among `more`; false if nothing is.
+bool merge(std::vector<Source::Need>* needs, std::span<const Source::Need> more) {
+  bool news = false;
+  for (const Source::Need& need : more) {
+    const auto known = std::ranges::find(*needs, need.input, &Source::Need::input);
+    if (known == needs->end())
+      needs->push_back(need);
+    else if (need.value && !known->value)
+      known->value = true;
+    else
+      continue;
+    news = true;
+  }
+  return news;
 }
 
 }  // namespace
 
 Engine::Engine(const Options& options)
-    : capacity_(std::max<size_t>(options.plans, 1)), memory_limit_(options.memory_limit) {
+    : memory_limit_(options.memory_limit),
+      programs_(std::max<size_t>(options.plans, 1)),
+      plans_(std::max<size_t>(options.plans, 1)) {
   program::Recording none(nullptr);
   op::GradMode off(false);
-  program::Model model = load(options.model);
-  program_ = std::move(model.program);
-  scope_ = std::move(model.scope);
+  load_passes_ = pipeline_without(options.optimize ? "load" : "load_exact", options.without);
+  plan_passes_ = pipeline_without(options.optimize ? "plan" : "inference", options.without);
+  scope_ = std::make_shared<program::Scope>();
+  Import import = import_model(options.model);
+  if (import.source) {
+    source_ = std::move(import.source);
+    needs_ = std::move(import.needs);
+    inputs = source_->inputs();
+    outputs = source_->outputs();
+    return;
+  }
+  program_ = std::move(import.model.program);
+  std::shared_ptr<program::Scope> loaded = std::move(import.model.scope);
   for (const Ref<program::Value>& v : program_->main.arguments)
     inputs.push_back({v->name, v->dtype, v->shape});
   for (const program::Output& o : program_->outputs)
     outputs.push_back({o.name, o.value->dtype, o.value->shape});
-  const char* first = options.optimize ? "load" : "load_exact";
-  passes::optimize_with(*program_, pipeline_without(first, options.without), scope_.get(), {});
-  plan_passes_ = pipeline_without(options.optimize ? "plan" : "inference", options.without);
+  rewrite(*program_, loaded.get());
   for (const program::StateUse& s : program_->states) writes_state_ = writes_state_ || s.last;
-  // Weights as they were loaded, where all that is needed of them is packed by now.
-  if (program_->states.empty()) scope_ = std::make_shared<program::Scope>();
-  model = {};
+  // Not kept: weights as they were loaded, where all that is needed of them is packed by now.
+  if (!program_->states.empty()) scope_ = std::move(loaded);
+  loaded = nullptr;
   move_out(*program_);
 }
 
-size_t Engine::Hash::operator()(const Form& form) const {
-  uint64_t h = form.size();
-  for (int64_t v : form) h = (h ^ static_cast<uint64_t>(v)) * 0x9e3779b97f4a7c15ull, h ^= h >> 29;
-  return h;
+void Engine::rewrite(Program& p, program::Scope* scope) const {
+  passes::optimize_with(p, load_passes_, scope, {});
 }
 
-std::shared_ptr<const runtime::Plan> Engine::plan(std::span<const Tensor> feeds) {
+std::shared_ptr<const Choice> Engine::choose(std::span<const Tensor> feeds) {
+  const Needs fixed = needs();
   Form form;
-  for (const Tensor& t : feeds)
-    for (int d = 0; d < t.rank(); ++d) form.push_back(t.dim(d));
+  for (const Tensor& t : feeds) add_shape(&form, t);
+  for (const Source::Need& need : fixed)
+    if (need.value) {
+      form.push_back(static_cast<int64_t>(need.input));
+      add_value(&form, inputs[need.input], feeds[need.input]);
+    }
   {
     MutexLock lock(mutex_);
-    const auto it = plans_.find(form);
-    if (it != plans_.end()) {
-      recent_.splice(recent_.begin(), recent_, it->second.place);
-      return it->second.plan;
-    }
+    if (auto found = plans_.find(form)) return found;
   }
-  std::shared_ptr<const runtime::Plan> made = compile(feeds), dropped;
+  auto made = std::make_shared<Choice>();
+  made->program = program_for(feeds);
+  made->plan = compile(*made->program, feeds);
+  for (const Source::Need& need : needs())
+    if (need.value)
+      made->values.emplace_back(need.input, copy_of(inputs[need.input], feeds[need.input]));
+  std::shared_ptr<const Choice> dropped;
   MutexLock lock(mutex_);
-  const auto [it, fresh] = plans_.try_emplace(form);
-  if (!fresh) return it->second.plan;
-  recent_.push_front(form);
-  it->second = {made, recent_.begin()};
-  if (plans_.size() > capacity_) {
-    const auto oldest = plans_.find(recent_.back());
-    dropped = std::move(oldest->second.plan);  // destroyed outside of the lock
-    plans_.erase(oldest);
-    recent_.pop_back();
-  }
-  return made;
+  return plans_.insert(form, std::move(made), &dropped);
 }
 
 size_t Engine::plans() const {
@@ -112,15 +183,73 @@ size_t Engine::plans() const {
   return plans_.size();
 }
 
-std::shared_ptr<const runtime::Plan> Engine::compile(std::span<const Tensor> feeds) const {
+Engine::Needs Engine::needs() const {
+  if (!source_) return {};
+  MutexLock lock(mutex_);
+  return needs_;
+}
+
+Engine::SharedProgram Engine::program_for(std::span<const Tensor> feeds) {
+  if (!source_) return program_;
+  for (;;) {
+    const Needs fixed = needs();
+    Form form;
+    for (const Source::Need& need : fixed) {
+      const auto input = static_cast<int64_t>(need.input);
+      form.push_back(need.value ? -1 - input : input);
+      add_shape(&form, feeds[need.input]);
+      if (need.value) add_value(&form, inputs[need.input], feeds[need.input]);
+    }
+    {
+      MutexLock lock(mutex_);
+      if (SharedProgram found = programs_.find(form)) return found;
+    }
+    Needs more;
+    SharedProgram made = build(fixed, feeds, &more), dropped;
+    MutexLock lock(mutex_);
+    if (made) return programs_.insert(form, std::move(made), &dropped);
+    Needs known = fixed;
+    ARGOSY_CHECK(merge(&known, more), not_implemented)
+        << "[infer] an operation of the model needs a size or a value that only a run knows. Do "
+           "this: use argosy.onnx.load to see which one.";
+    merge(&needs_, more);
+  }
+}
+
+Engine::SharedProgram Engine::build(const Needs& needs, std::span<const Tensor> feeds,
+                                    Needs* more) {
+  std::vector<Tensor> fixed(feeds.size());
+  for (const Source::Need& need : needs) {
+    const Tensor& t = feeds[need.input];
+    fixed[need.input] =
+        need.value ? copy_of(inputs[need.input], t) : Tensor::describe(t.shape(), t.dtype());
+  }
+  program::Model model = source_->build(fixed, more);
+  if (!model.program) return nullptr;
+  Program& p = *model.program;
+  ARGOSY_INVARIANT(p.main.arguments.size() == inputs.size() && p.outputs.size() == outputs.size() &&
+                   p.states.empty());
+  rewrite(p, model.scope.get());
+  move_out(p);
+  SharedProgram before;
+  {
+    MutexLock lock(mutex_);
+    before = programs_.newest();
+  }
+  if (before) share_constants(p, *before);
+  return std::move(model.program);
+}
+
+std::shared_ptr<const runtime::Plan> Engine::compile(const Program& p,
+                                                     std::span<const Tensor> feeds) const {
   runtime::Request request;
   request.passes = plan_passes_;
   for (const Tensor& t : feeds) {
     request.feeds.push_back({t.shape(), t.dtype()});
     request.fed.push_back(true);
   }
-  for (const program::Output& o : program_->outputs) request.fetches.push_back(o.value);
-  auto plan = runtime::Plan::compile(*program_, request, scope_.get());
+  for (const program::Output& o : p.outputs) request.fetches.push_back(o.value);
+  auto plan = runtime::Plan::compile(p, request, scope_.get());
   const size_t bytes = plan->report().arena + plan->report().fresh;
   ARGOSY_CHECK(!memory_limit_ || bytes <= memory_limit_, memory)
       << "[infer] a run for these inputs takes " << bytes << " bytes, the limit is "

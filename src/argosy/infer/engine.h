@@ -1,23 +1,30 @@
 #pragma once
 
-#include <list>
-#include <unordered_map>
-
 #include "argosy/base/mutex.h"
 #include "argosy/infer/predictor.h"
+#include "argosy/infer/recent.h"
 
 namespace argosy::infer {
 
+// What runs for one form of inputs.
+struct Choice {
+  std::shared_ptr<const runtime::Plan> plan;
+  std::shared_ptr<program::Program> program;
+  std::vector<std::pair<size_t, Tensor>> values;  // that inputs must have: the Program is for these
+};
+
 // What the clones of a predictor share: the rewritten Program with its weights, and plans by the
-// forms of inputs. Thread safe.
+// forms of inputs. Where what is fed decides the Program, there is one for each form that does,
+// with the weights of the one before where they are the same. Thread safe.
 class Engine {
  public:
   explicit Engine(const Options& options);
 
   // For inputs of these shapes. Compiled outside of the lock; two threads may both do it.
-  std::shared_ptr<const runtime::Plan> plan(std::span<const Tensor> feeds) ARGOSY_EXCLUDES(mutex_);
+  std::shared_ptr<const Choice> choose(std::span<const Tensor> feeds) ARGOSY_EXCLUDES(mutex_);
   size_t plans() const ARGOSY_EXCLUDES(mutex_);
 
+  // Null where what is fed decides it.
   const std::shared_ptr<program::Program>& program() const { return program_; }
   program::Scope* scope() const { return scope_.get(); }
   bool writes_state() const { return writes_state_; }
@@ -27,26 +34,28 @@ class Engine {
   std::vector<Port> inputs, outputs;
 
  private:
-  using Form = std::vector<int64_t>;
-  struct Hash {
-    size_t operator()(const Form& form) const;
-  };
-  struct Entry {
-    std::shared_ptr<const runtime::Plan> plan;
-    std::list<Form>::iterator place;
-  };
+  using Needs = std::vector<Source::Need>;
+  using SharedProgram = std::shared_ptr<program::Program>;
 
-  std::shared_ptr<const runtime::Plan> compile(std::span<const Tensor> feeds) const;
+  void rewrite(program::Program& p, program::Scope* scope) const;
+  Needs needs() const ARGOSY_EXCLUDES(mutex_);
+  SharedProgram program_for(std::span<const Tensor> feeds) ARGOSY_EXCLUDES(mutex_);
+  SharedProgram build(const Needs& needs, std::span<const Tensor> feeds, Needs* more)
+      ARGOSY_EXCLUDES(mutex_);
+  std::shared_ptr<const runtime::Plan> compile(const program::Program& p,
+                                               std::span<const Tensor> feeds) const;
 
   std::shared_ptr<program::Program> program_;
+  std::shared_ptr<const Source> source_;  // where there is no program_
   std::shared_ptr<program::Scope> scope_;
-  std::vector<std::string> plan_passes_;
-  size_t capacity_, memory_limit_;
+  std::vector<std::string> load_passes_, plan_passes_;
+  const size_t memory_limit_;
   bool writes_state_ = false;
   Mutex state_mutex_;
   mutable Mutex mutex_;
-  std::list<Form> recent_ ARGOSY_GUARDED_BY(mutex_);  // newest first
-  std::unordered_map<Form, Entry, Hash> plans_ ARGOSY_GUARDED_BY(mutex_);
+  Needs needs_ ARGOSY_GUARDED_BY(mutex_);  // of source_, as far as they are known
+  Recent<SharedProgram> programs_ ARGOSY_GUARDED_BY(mutex_);
+  Recent<std::shared_ptr<const Choice>> plans_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::infer

@@ -41,7 +41,9 @@ std::span<const Importer> importers() {
   return registry();
 }
 
-program::Model load(const ImportOptions& options) {
+Source::~Source() = default;
+
+Import import_model(const ImportOptions& options) {
   std::string head(options.program_bytes.substr(0, 4096));
   const Kind kind = head.empty() ? kind_of(options.path) : Kind::file;
   if (head.empty() && kind == Kind::file) head = head_of(options.path);
@@ -57,6 +59,18 @@ program::Model load(const ImportOptions& options) {
   ARGOSY_THROW(invalid_argument) << "[infer] '" << options.path
                                  << "' is in no format that is known here: " << known.str()
                                  << ". Do this: pass the file of the model's graph.";
+}
+
+program::Model load(const ImportOptions& options) {
+  Import made = import_model(options);
+  if (made.model.program) return std::move(made.model);
+  Message m;
+  for (size_t i = 0; i < made.needs.size(); ++i)
+    m << (i ? ", " : "") << (made.needs[i].value ? "the value" : "the shape") << " of '"
+      << made.source->inputs()[made.needs[i].input].name << "'";
+  ARGOSY_THROW(not_implemented) << "[infer] the Program of the model depends on " << m.str()
+                                << ", which its file does not fix. Do this: run it with a "
+                                   "predictor, which makes one for what it is fed.";
 }
 
 }  // namespace argosy::infer

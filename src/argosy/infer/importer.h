@@ -32,13 +32,49 @@ struct ImportOptions {
   std::vector<std::pair<std::string, std::string>> options;  // of the format, "onnx.strict" = "1"
 };
 
+// An input or output of a model. Sizes that the model leaves open are kUnknown; not ranked: it
+// leaves open how many dimensions there are, and the shape says nothing.
+struct Port {
+  std::string name;
+  DType dtype;
+  Shape shape;
+  bool ranked = true;
+};
+
+// A model that was read, of which what is fed decides the Program: a Program fixes ranks, and for
+// some operations sizes and values, that a file may leave to a run. Immutable, used by several
+// threads.
+class ARGOSY_API Source {
+ public:
+  // What has to be fixed of an input: its shape or, to be a constant of the Program, its value.
+  struct Need {
+    size_t input;
+    bool value;
+  };
+  virtual ~Source();
+  virtual const std::vector<Port>& inputs() const = 0;
+  virtual const std::vector<Port>& outputs() const = 0;
+  // `fixed`: for each input undefined (it is as the model declares it), described
+  // (Tensor::describe), or with its value. A model with all inputs and outputs of these names and
+  // no state; or one without Program, and what has to be fixed first.
+  virtual program::Model build(std::span<const Tensor> fixed, std::vector<Need>* needs) const = 0;
+};
+
+// What an importer makes of files: a model; or, where what is fed decides its Program, a model
+// without one, who makes it, and what has to be fixed.
+struct Import {
+  program::Model model;
+  std::shared_ptr<const Source> source = nullptr;
+  std::vector<Source::Need> needs = {};
+};
+
 struct Importer {
   const char* name;  // of the format
   // By extension and the file's first bytes (`head`, at most 4096, empty for a folder). Cheap, and
   // throws nothing.
   bool (*recognizes)(const std::string& path, std::string_view head);
   // Files are not trusted: a Program that verifies, or an Error.
-  program::Model (*load)(const ImportOptions& options);
+  Import (*load)(const ImportOptions& options);
 };
 
 ARGOSY_API bool register_importer(const Importer& importer);
@@ -46,6 +82,8 @@ ARGOSY_API std::span<const Importer> importers();
 
 // The model in options.path, by whichever importer recognizes it. Raises ErrorKind::not_found if
 // there is no such file, invalid_argument (naming all formats) if nobody knows it.
+ARGOSY_API Import import_model(const ImportOptions& options);
+// The same, of models whose Program does not depend on what is fed; not_implemented for others.
 ARGOSY_API program::Model load(const ImportOptions& options);
 
 }  // namespace argosy::infer

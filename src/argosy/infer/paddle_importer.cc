@@ -5,8 +5,11 @@
 namespace argosy::infer {
 namespace {
 
-[[maybe_unused]] const bool registered =
-    register_importer({"paddle", recognizes_paddle, load_paddle});
+Import load(const ImportOptions& options) {
+  return {load_paddle(options)};
+}
+
+[[maybe_unused]] const bool registered = register_importer({"paddle", recognizes_paddle, load});
 
 }  // namespace
 }  // namespace argosy::infer

@@ -1,5 +1,7 @@
 #include "argosy/infer/predictor.h"
 
+#include <cstring>
+
 #include "argosy/infer/engine.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
@@ -18,12 +20,25 @@ size_t find(const char* what, std::span<const Port> ports, std::string_view name
 }
 
 void check_form(const Port& port, DType dtype, const Shape& shape) {
-  bool fits = dtype == port.dtype && shape.rank() == port.shape.rank();
-  for (int d = 0; fits && d < shape.rank(); ++d)
+  bool fits = dtype == port.dtype && (!port.ranked || shape.rank() == port.shape.rank());
+  for (int d = 0; fits && port.ranked && d < shape.rank(); ++d)
     fits = port.shape[d] == kUnknown || port.shape[d] == shape[d];
-  ARGOSY_CHECK(fits, invalid_argument)
-      << "[infer] input '" << port.name << "': expected " << port.dtype << port.shape << ", got "
-      << dtype << shape << ". Do this: feed what the model was saved for.";
+  if (fits) return;
+  Message expected;
+  expected << port.dtype;
+  if (port.ranked)
+    expected << port.shape;
+  else
+    expected << " of any shape";
+  ARGOSY_THROW(invalid_argument) << "[infer] input '" << port.name << "': expected "
+                                 << expected.str() << ", got " << dtype << shape
+                                 << ". Do this: feed what the model was saved for.";
+}
+
+bool same_values(const Tensor& a, const Tensor& b) {
+  const Tensor dense = op::contiguous(b);
+  return a.shape() == b.shape() &&
+         (a.nbytes() == 0 || std::memcmp(a.raw(), dense.raw(), a.nbytes()) == 0);
 }
 
 }  // namespace
@@ -77,25 +92,27 @@ bool Predictor::fits() const {
   if (!frame_) return false;
   for (size_t i = 0; i < feeds_.size(); ++i)
     if (feeds_[i].shape() != forms_[i]) return false;
+  for (const auto& [input, value] : choice_->values)
+    if (!same_values(value, feeds_[input])) return false;
   return true;
 }
 
-void Predictor::choose_plan() {
+void Predictor::choose() {
   for (size_t i = 0; i < feeds_.size(); ++i)
     ARGOSY_CHECK(feeds_[i].defined(), invalid_argument)
         << "[infer] input '" << inputs()[i].name
         << "' has no value. Do this: give every input one before run().";
   if (fits()) return;
   release_memory();
-  plan_ = engine_->plan(feeds_);
+  choice_ = engine_->choose(feeds_);
   for (size_t i = 0; i < feeds_.size(); ++i) forms_[i] = feeds_[i].shape();
-  frame_ = plan_->take_frame();
+  frame_ = choice_->plan->take_frame();
 }
 
 void Predictor::run() {
   program::Recording none(nullptr);
   op::GradMode off(false);
-  choose_plan();
+  choose();
   ran_ = false;
   if (engine_->writes_state()) {
     MutexLock lock(engine_->state_mutex());
@@ -121,9 +138,9 @@ void Predictor::run_frame() {
 
 Tensor Predictor::output_tensor(size_t i) const {
   if (!ran_ || !frame_) return {};
-  const uint32_t slot = plan_->fetches[i];
+  const uint32_t slot = choice_->plan->fetches[i];
   const Tensor& value = frame_->slots[slot];
-  const bool own = plan_->slots[slot].kind == runtime::MemorySlot::Kind::fresh &&
+  const bool own = choice_->plan->slots[slot].kind == runtime::MemorySlot::Kind::fresh &&
                    value.is_contiguous() && value.layout() == Layout::strided;
   if (own) return value.detach();
   if (value.layout() != Layout::strided) return value.detach();
@@ -136,12 +153,16 @@ void Predictor::release_memory() {
   ran_ = false;
   if (!frame_) return;
   frame_->release();
-  plan_->give_frame(std::move(frame_));
-  plan_ = nullptr;
+  choice_->plan->give_frame(std::move(frame_));
+  choice_ = nullptr;
+}
+
+const runtime::Plan* Predictor::plan() const {
+  return choice_ ? choice_->plan.get() : nullptr;
 }
 
 const std::shared_ptr<program::Program>& Predictor::program() const {
-  return engine_->program();
+  return choice_ ? choice_->program : engine_->program();
 }
 
 }  // namespace argosy::infer

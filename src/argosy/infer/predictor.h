@@ -22,14 +22,8 @@ struct Options {
   size_t memory_limit = 0;           // bytes that a run's values may take; 0: no limit
 };
 
-// An input or output. Sizes that the model leaves open are kUnknown.
-struct Port {
-  std::string name;
-  DType dtype;
-  Shape shape;
-};
-
 class Engine;
+struct Choice;
 
 // One model with inputs and outputs of its own. Used by one thread at a time; clones are
 // independent of each other and share weights and plans.
@@ -65,20 +59,20 @@ class ARGOSY_API Predictor {
   // Gives back the memory of runs; plans stay.
   void release_memory();
   // The plan of the last run, or null.
-  const runtime::Plan* plan() const { return plan_.get(); }
-  // What the passes made of the model.
+  const runtime::Plan* plan() const;
+  // What the passes made of the model; null before the first run where what is fed decides it.
   const std::shared_ptr<program::Program>& program() const;
 
  private:
   explicit Predictor(std::shared_ptr<Engine> engine);
   bool fits() const;
-  void choose_plan();
+  void choose();
   void run_frame();
 
   std::shared_ptr<Engine> engine_;
   std::vector<Tensor> feeds_, buffers_;
-  std::shared_ptr<const runtime::Plan> plan_;
-  std::vector<Shape> forms_;  // of feeds, that plan_ is for
+  std::shared_ptr<const Choice> choice_;
+  std::vector<Shape> forms_;  // of feeds, that choice_ is for
   std::unique_ptr<runtime::Frame> frame_;
   bool ran_ = false;
 };

@@ -12,6 +12,7 @@
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
 #include "argosy/program/builder.h"
 #include "argosy/program/model.h"
 
@@ -174,6 +175,110 @@ TEST(Predictor, RunsThatNeedTooMuchAreRefused) {
   p.run();
   p.set_input(0, filled({1000, 70}, 0.1f));
   expect_error(ErrorKind::memory, "the limit is 10000", [&] { p.run(); });
+}
+
+// --- models whose Program depends on what is fed ---
+
+// y = a large constant plus k times the sum of x, which may have any number of dimensions; k is
+// fixed in the Program, so it has to be known, which is asked for once x is.
+class OpenSum final : public Source {
+ public:
+  static inline int built = 0;
+
+  const std::vector<Port>& inputs() const override { return inputs_; }
+  const std::vector<Port>& outputs() const override { return outputs_; }
+  program::Model build(std::span<const Tensor> fixed, std::vector<Need>* needs) const override {
+    if (!fixed[0].defined()) needs->push_back({0, false});
+    if (fixed[0].defined() && !fixed[1].defined()) needs->push_back({1, true});
+    if (!needs->empty()) return {};
+    ++built;
+    auto p = Program::make();
+    program::Recording recording(p);
+    const Tensor x = p->builder().input("x", fixed[0].shape(), DType::float32);
+    p->builder().input("k", fixed[1].shape(), DType::int64);
+    const double k = static_cast<double>(*fixed[1].data<int64_t>());
+    const Tensor y = ops::add(filled({200, 200}, 0.5f), ops::scale(ops::sum(x), k));
+    p->outputs.push_back({"y", p->builder().current(y)});
+    return {p, std::make_shared<program::Scope>()};
+  }
+
+ private:
+  std::vector<Port> inputs_{{"x", DType::float32, {}, false}, {"k", DType::int64, {kUnknown}}};
+  std::vector<Port> outputs_{{"y", DType::float32, {200, 200}}};
+};
+
+const bool registered = register_importer(
+    {"open sum", [](const std::string&, std::string_view head) { return head == "open sum"; },
+     [](const ImportOptions&) {
+       return Import{{}, std::make_shared<OpenSum>(), {{0, false}}};
+     }});
+
+Options open_sum() {
+  Options options;
+  options.model.program_bytes = "open sum";
+  return options;
+}
+
+void expect_sum(Predictor& p, const Tensor& x, int64_t k) {
+  p.set_input(0, x);
+  *p.input_buffer(1, {1}).data<int64_t>() = k;
+  p.run();
+  float sum = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) sum += x.data<float>()[i];
+  EXPECT_NEAR(p.output_tensor(0).data<float>()[0], 0.5f + static_cast<float>(k) * sum, 1e-3f);
+}
+
+TEST(OpenModel, HasAProgramForEachFormThatDecidesIt) {
+  Predictor p(open_sum());
+  EXPECT_EQ(p.program(), nullptr);
+  OpenSum::built = 0;
+  const Tensor flat = filled({6}, 0.1f), matrix = filled({2, 3}, 0.1f);
+  for (int round = 0; round < 3; ++round) {
+    expect_sum(p, flat, 1);
+    expect_sum(p, matrix, 1);
+    expect_sum(p, matrix, 2);
+  }
+  EXPECT_EQ(OpenSum::built, 3);
+}
+
+TEST(OpenModel, ProgramsShareLargeConstants) {
+  Predictor p(open_sum());
+  const auto large = [&p] {
+    for (const program::Constant& c : p.program()->constants)
+      if (c.tensor.numel() == 200 * 200) return c.tensor.raw();
+    return static_cast<void*>(nullptr);
+  };
+  expect_sum(p, filled({6}, 0.1f), 1);
+  const void* first = large();
+  expect_sum(p, filled({2, 3}, 0.1f), 1);
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(large(), first);
+}
+
+TEST(OpenModel, ClonesRunAtTheSameTime) {
+  Predictor original(open_sum());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([clone = original.clone(), t] {
+      for (int i = 0; i < 40; ++i)
+        expect_sum(*clone, filled(Shape({1 + (i + t) % 3, 2}), 0.1f), 1 + i % 4);
+    });
+  for (std::thread& t : threads) t.join();
+}
+
+TEST(OpenModel, IsNotMadeForLongValues) {
+  Predictor p(open_sum());
+  const Tensor x = filled({6}, 0.1f);
+  p.set_input(0, x);
+  p.input_buffer(1, {5000});
+  expect_error(ErrorKind::not_implemented, "the value of 'k', which has 5000 elements",
+               [&] { p.run(); });
+  expect_sum(p, x, 3);
+}
+
+TEST(OpenModel, IsNoneForWhoNeedsOneProgram) {
+  expect_error(ErrorKind::not_implemented, "depends on the shape of 'x'",
+               [] { (void)load(open_sum().model); });
 }
 
 TEST(Load, WhatIsNoModelIsAnError) {

@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from tests.python.onnx import files as onnx_files
 
 import argosy as paddle
 from argosy import _core, static
@@ -110,6 +111,55 @@ def test_wrong_use_gives_statuses(model, tmp_path, language):
         program = build(source, tmp_path / "wrong", compiler)
     done = subprocess.run([program, str(model[0])], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+
+
+OPEN_MODEL = r"""
+#include <argosy.h>
+#include <stdio.h>
+#define NEED(call) \
+  if (call) return printf("line %d: %s\n", __LINE__, argosy_last_error()), 1
+int main(int argc, char **argv) {
+  const float x[24] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
+  const int64_t forms[3][3] = {{2, 3, 4}, {4, 6, 0}, {24, 0, 0}}, one = 1, axes[3] = {2, 1, 0};
+  argosy_options *options;
+  argosy_predictor *predictor;
+  argosy_view view;
+  int32_t i;
+  NEED(argosy_options_create(ARGOSY_ABI_VERSION, &options));
+  NEED(argosy_options_set_model(options, argv[argc - 1], NULL));
+  NEED(argosy_predictor_create(options, &predictor));
+  argosy_options_destroy(options);
+  NEED(argosy_predictor_describe_input(predictor, 0, NULL, &view));
+  if (view.rank != -1) return 2;
+  NEED(argosy_predictor_describe_output(predictor, 0, NULL, &view));
+  if (view.rank != -1) return 3;
+  for (i = 0; i < 3; ++i) {
+    NEED(argosy_predictor_borrow_input(predictor, 0, ARGOSY_FLOAT32, 3 - i, forms[i], x));
+    NEED(argosy_predictor_borrow_input(predictor, 1, ARGOSY_INT64, 1, &one, axes + i));
+    NEED(argosy_predictor_run(predictor));
+    NEED(argosy_predictor_view_output(predictor, 0, &view));
+    if (view.rank != 2 - i) return 4;
+    printf("%g ", ((const float *)view.data)[0]);
+  }
+  argosy_predictor_destroy(predictor);
+  return 0;
+}
+"""
+
+
+def test_a_model_whose_shapes_decide_its_program(tmp_path):
+    """Sums of x, which may have any number of dimensions, over an axis that is fed."""
+    if not shutil.which("cc"):
+        pytest.skip("no compiler")
+    inputs = [onnx_files.value("x", "float32", None), onnx_files.value("axes", "int64", [1])]
+    nodes = [onnx_files.node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)]
+    file = tmp_path / "net.onnx"
+    file.write_bytes(onnx_files.model(nodes, inputs, [onnx_files.value("y", "float32", None)]))
+    source = tmp_path / "open.c"
+    source.write_text(OPEN_MODEL)
+    program = build(source, tmp_path / "open", LANGUAGES["c99"])
+    done = subprocess.run([program, str(file)], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "10 21 300 "), done.stdout + done.stderr
 
 
 @pytest.fixture

@@ -37,7 +37,10 @@ public final class Tensor {
     return DataType.of(predictor.describe(output, place)[0]);
   }
 
-  /** Of an input the sizes that the model declares, -1 for any; of an output those of the last run. */
+  /**
+   * Of an input the sizes that the model declares, -1 for any, none where it leaves open how many
+   * there are; of an output those of the last run.
+   */
   public long[] shape() {
     final long[] found = output ? predictor.result(place) : predictor.describe(false, place);
     return Arrays.copyOfRange(found, 1, found.length);

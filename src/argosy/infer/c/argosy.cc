@@ -126,7 +126,9 @@ argosy_status describe(const char* what, std::span<const infer::Port> ports, siz
   return guarded([&] {
     need_place(what, i, ports.size());
     if (name) *name = ports[i].name.c_str();
-    if (view) *view = view_of(ports[i].shape, ports[i].dtype);
+    if (!view) return;
+    *view = view_of(ports[i].shape, ports[i].dtype);
+    if (!ports[i].ranked) view->rank = -1;
   });
 }
 

@@ -68,7 +68,8 @@ typedef enum argosy_dtype {
 typedef struct argosy_options argosy_options;
 typedef struct argosy_predictor argosy_predictor;
 
-/* A dense array, row by row. A size of -1 in a description: any. */
+/* A dense array, row by row. In descriptions a size of -1 is any size, and a rank of -1 says that
+ * the model leaves open how many dimensions there are. */
 typedef struct argosy_view {
   argosy_dtype dtype;
   int32_t rank;

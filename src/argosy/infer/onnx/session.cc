@@ -87,8 +87,9 @@ Item Session::input(const OnnxPort& port, const OnnxGiven* given) {
   const Tensor& t = given->tensors[0];
   ARGOSY_CHECK(t.dtype() == port.dtype, type)
       << "[onnx] input '" << port.name << "' is " << port.dtype << ", given is " << t << '.';
-  if (t.has_data()) return {t, port.element};
-  return {value(port.name, t.shape(), t.dtype()), port.element};
+  const Tensor fed =
+      value(port.name, t.shape(), t.dtype());  // an input even where a value is fixed
+  return {t.has_data() ? t : fed, port.element};
 }
 
 // --- names ---

@@ -78,7 +78,7 @@ std::string weights_beside(const std::string& program) {
   return is_file(folded) ? folded : std::string();
 }
 
-program::Model load_saved(const ImportOptions& options) {
+Import load_saved(const ImportOptions& options) {
   std::string bytes(options.program_bytes), file = options.path;
   if (bytes.empty()) {
     file = program_at(options.path);
@@ -96,8 +96,8 @@ program::Model load_saved(const ImportOptions& options) {
     }
     if (!from.empty()) weights = program::load_weights(from);
   }
-  return program::with_weights(program::deserialize(bytes, weights), weights,
-                               from.empty() ? "weights of " + file : from);
+  return {program::with_weights(program::deserialize(bytes, weights), weights,
+                                from.empty() ? "weights of " + file : from)};
 }
 
 [[maybe_unused]] const bool registered = register_importer({"argosy", recognizes, load_saved});
