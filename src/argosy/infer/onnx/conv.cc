@@ -7,7 +7,26 @@
 // Convolutions and pools.
 namespace argosy::infer::onnx {
 
-Window window_of(const Node& n, const Tensor& x, std::vector<int64_t> kernel, bool transposed) {
+namespace {
+
+// Sets the padding of dimension d so that the result has ceil(size / stride) places.
+void pad_same(const Node& n, const Tensor& x, size_t d, SamePadding same, Window* w) {
+  const int64_t in = x.dim(static_cast<int>(2 + d)), stride = w->stride[d];
+  const int64_t reach = (w->kernel[d] - 1) * w->dilation[d];  // from its first to its last place
+  int64_t sum = reach;  // for a stride of 1, whatever the size
+  if (stride != 1 && in >= 0) {
+    sum = std::max<int64_t>(0, (in + stride - 1) / stride * stride - stride + reach + 1 - in);
+  } else if (stride != 1) {
+    if (same != SamePadding::in_op || w->lower || w->dilation[d] != 1) n.session.need_shapes(n);
+    w->algorithm = "SAME";
+  }
+  w->padding[2 * d] = w->lower ? sum - sum / 2 : sum / 2;
+  w->padding[2 * d + 1] = sum - w->padding[2 * d];
+}
+
+}  // namespace
+
+Window window_of(const Node& n, const Tensor& x, std::vector<int64_t> kernel, SamePadding same) {
   const auto dims = static_cast<size_t>(std::max(x.rank() - 2, 0));
   Window w;
   w.kernel = std::move(kernel);
@@ -22,23 +41,16 @@ Window window_of(const Node& n, const Tensor& x, std::vector<int64_t> kernel, bo
   for (size_t d = 0; d < dims; ++d)
     n.expect(w.stride[d] > 0 && w.dilation[d] > 0 && w.kernel[d] != 0,
              "strides, dilations and the kernel have to be positive");
-  for (size_t d = 0; d < dims; ++d) {
-    int64_t before = pads[d], after = pads[dims + d];
-    if (how == "VALID") before = after = 0;
-    if ((how == "SAME_UPPER" || how == "SAME_LOWER") && !transposed) {
-      const int64_t in = x.dim(static_cast<int>(2 + d));
-      if (in < 0) n.session.need_shapes(n);
-      const int64_t out = (in + w.stride[d] - 1) / w.stride[d];
-      const int64_t sum = std::max<int64_t>(
-          0, (out - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d] + 1 - in);
-      before = how == "SAME_UPPER" ? sum / 2 : sum - sum / 2;
-      after = sum - before;
-    }
-    w.padding.push_back(before);
-    w.padding.push_back(after);
-  }
   w.lower = how == "SAME_LOWER";
   w.same = w.lower || how == "SAME_UPPER";
+  for (size_t d = 0; d < dims; ++d)
+    for (size_t side : {d, dims + d}) w.padding.push_back(how == "VALID" ? 0 : pads[side]);
+  if (w.same && same != SamePadding::by_caller)
+    for (size_t d = 0; d < dims; ++d) pad_same(n, x, d, same, &w);
+  // The op makes all of it then, as it would be made here.
+  if (w.algorithm == "SAME")
+    for (int64_t dilation : w.dilation)
+      if (dilation != 1) n.session.need_shapes(n);
   return w;
 }
 
@@ -51,10 +63,11 @@ Tensor convolve(const Node& n, const Tensor& x, const Tensor& weight, const Tens
   for (int d = 2; d < weight.rank(); ++d) kernel.push_back(weight.dim(d));
   const std::vector<int64_t> said = n.integers("kernel_shape", kernel);
   n.expect(said == kernel, "kernel_shape is not that of the weight");
-  const Window w = window_of(n, x, kernel, false);
+  const Window w = window_of(n, x, kernel, SamePadding::in_op);
   return call(with_dims("conv", kernel.size()), {x, weight, bias},
               {{"stride", w.stride},
                {"padding", w.padding},
+               {"pad_alg", w.algorithm},
                {"dilation", w.dilation},
                {"groups", n.integer("group", 1)}});
 }
@@ -70,16 +83,19 @@ Items conv_transpose(const Node& n) {
   std::vector<int64_t> kernel;
   for (int d = 2; d < weight.rank(); ++d) kernel.push_back(weight.dim(d));
   n.integers("kernel_shape", kernel);
-  Window w = window_of(n, x, kernel, true);
+  Window w = window_of(n, x, kernel, SamePadding::by_caller);
   const size_t dims = kernel.size();
   std::vector<int64_t> more = n.integers("output_padding", std::vector<int64_t>(dims, 0));
   const std::vector<int64_t> wanted = n.integers("output_shape");
   n.expect(wanted.empty() || wanted.size() >= dims, "output_shape has too few sizes");
   for (size_t d = 0; d < dims && (w.same || !wanted.empty()); ++d) {
-    const int64_t in = x.dim(static_cast<int>(2 + d));
-    if (in < 0) n.session.need_shapes(n);
-    const int64_t out = wanted.empty() ? in * w.stride[d] : wanted[wanted.size() - dims + d];
-    int64_t sum = w.stride[d] * (in - 1) + more[d] + (kernel[d] - 1) * w.dilation[d] + 1 - out;
+    // What is cut off, of a result that is as large as the whole kernel makes it.
+    int64_t sum = more[d] + (kernel[d] - 1) * w.dilation[d] + 1 - w.stride[d];
+    if (!wanted.empty()) {
+      const int64_t in = x.dim(static_cast<int>(2 + d));
+      if (in < 0) n.session.need_shapes(n);
+      sum += w.stride[d] * in - wanted[wanted.size() - dims + d];
+    }
     if (sum < 0) {
       more[d] -= sum;
       sum = 0;
@@ -107,7 +123,7 @@ bool is_dilated(const Window& w) {
 // How many windows there are along spatial dimension d.
 int64_t count_windows(const Node& n, const Tensor& x, const Window& w, size_t d, bool ceil) {
   const int64_t in = x.dim(static_cast<int>(2 + d));
-  if (in < 0) n.session.need_shapes(n);
+  if (in < 0 || w.algorithm != "EXPLICIT") n.session.need_shapes(n);
   const int64_t padded = in + w.padding[2 * d] + w.padding[2 * d + 1];
   const int64_t room = padded - ((w.kernel[d] - 1) * w.dilation[d] + 1);
   n.expect(room >= 0, "the window is larger than the input");
@@ -119,14 +135,34 @@ int64_t count_windows(const Node& n, const Tensor& x, const Window& w, size_t d,
   return count;
 }
 
-// With as much padding behind as ceil_mode asks for. Windows that would begin in it are none.
-Window with_whole_windows(const Node& n, const Tensor& x, Window w) {
+bool has_known_sizes(const Tensor& x) {
+  for (int d = 2; d < x.rank(); ++d)
+    if (x.dim(d) < 0) return false;
+  return true;
+}
+
+// How many windows our pools make of what does not divide.
+struct Rounding {
+  std::vector<int64_t> padding;
+  bool ceil = false;
+};
+
+// Windows that would begin in the padding behind are none for ONNX. Where there cannot be such, our
+// ceil_mode is the same; else there is as much padding behind as ceil_mode asks for. SAME leaves
+// nothing to round.
+Rounding rounding_of(const Node& n, const Tensor& x, const Window& w, bool ceil) {
+  if (!ceil || w.same) return {w.padding};
+  bool alike = true;
+  for (size_t d = 0; d < w.kernel.size(); ++d)
+    alike = alike && w.stride[d] + w.padding[2 * d + 1] <= w.kernel[d];
+  if (alike && !has_known_sizes(x)) return {w.padding, true};
+  Rounding whole{w.padding};
   for (size_t d = 0; d < w.kernel.size(); ++d) {
     const int64_t need = (count_windows(n, x, w, d, true) - 1) * w.stride[d] + w.kernel[d];
-    w.padding[2 * d + 1] =
+    whole.padding[2 * d + 1] =
         std::max<int64_t>(need - x.dim(static_cast<int>(2 + d)) - w.padding[2 * d], 0);
   }
-  return w;
+  return whole;
 }
 
 std::vector<int64_t> counts_of(const Node& n, const Tensor& x, const Window& w, bool ceil) {
@@ -198,8 +234,7 @@ Items max_pool(const Node& n) {
   const Tensor& given = n.in();
   const bool ceil = n.flag("ceil_mode");
   n.integer("storage_order", 0);
-  const Window asked = window_of(n, given, n.integers("kernel_shape"), false);
-  const Window w = ceil && !is_dilated(asked) ? with_whole_windows(n, given, asked) : asked;
+  const Window w = window_of(n, given, n.integers("kernel_shape"), SamePadding::in_op);
   const Tensor x = is_floating(given.dtype()) ? given : as(given, DType::float32);
   if (is_dilated(w)) {
     if (n.wants(1)) n.unsupported("places of a dilated pool");
@@ -209,9 +244,13 @@ Items max_pool(const Node& n) {
            given.dtype())};
   }
   const char* tail = n.wants(1) ? "_with_index" : "";
-  const Tensors out =
-      call_all(with_dims("max_pool", w.kernel.size(), tail), {x},
-               {{"kernel", w.kernel}, {"stride", w.stride}, {"padding", w.padding}});
+  const Rounding rounding = rounding_of(n, x, w, ceil);
+  const Tensors out = call_all(with_dims("max_pool", w.kernel.size(), tail), {x},
+                               {{"kernel", w.kernel},
+                                {"stride", w.stride},
+                                {"padding", rounding.padding},
+                                {"pad_alg", w.algorithm},
+                                {"ceil_mode", rounding.ceil}});
   Items items{as(out[0], given.dtype())};
   if (n.wants(1)) items.emplace_back(whole_indices(n, x, out[1]));
   return items;
@@ -220,13 +259,17 @@ Items max_pool(const Node& n) {
 Items average_pool(const Node& n) {
   const Tensor& x = n.in();
   const bool ceil = n.flag("ceil_mode"), padding_counts = n.flag("count_include_pad");
-  const Window w = window_of(n, x, n.integers("kernel_shape"), false);
-  if (!is_dilated(w) && !(ceil && padding_counts))
+  const Window w = window_of(n, x, n.integers("kernel_shape"), SamePadding::in_op);
+  if (!is_dilated(w) && !(ceil && padding_counts)) {
+    const Rounding rounding = rounding_of(n, x, w, ceil);
     return {call(with_dims("avg_pool", w.kernel.size()), {x},
                  {{"kernel", w.kernel},
                   {"stride", w.stride},
-                  {"padding", ceil ? with_whole_windows(n, x, w).padding : w.padding},
+                  {"padding", rounding.padding},
+                  {"pad_alg", w.algorithm},
+                  {"ceil_mode", rounding.ceil},
                   {"exclusive", !padding_counts}})};
+  }
   // Sums of windows over how many elements they have.
   const std::vector<int64_t> counts = counts_of(n, x, w, ceil);
   const Tensor sum = added(taps(x, w, counts, 0));
@@ -245,7 +288,7 @@ Items lp_pool(const Node& n) {
   const Tensor& x = n.in();
   const double p = static_cast<double>(n.integer("p", 2));
   const bool ceil = n.flag("ceil_mode");
-  const Window w = window_of(n, x, n.integers("kernel_shape"), false);
+  const Window w = window_of(n, x, n.integers("kernel_shape"));
   const Tensor powers = ops::pow(ops::abs(x), p);
   const Tensor sum = added(taps(powers, w, counts_of(n, powers, w, ceil), 0));
   return {ops::pow(sum, 1 / p)};
@@ -269,7 +312,7 @@ Items global_lp(const Node& n) {
 
 Items max_unpool(const Node& n) {
   const Tensor& x = n.in(0);
-  const Window w = window_of(n, x, n.integers("kernel_shape"), false);
+  const Window w = window_of(n, x, n.integers("kernel_shape"));
   const size_t dims = w.kernel.size();
   std::vector<int64_t> size;
   int64_t plane = 1;
@@ -350,7 +393,7 @@ Items deform_conv(const Node& n) {
            "images and a kernel of two dimensions are expected");
   const std::vector<int64_t> kernel{weight.dim(2), weight.dim(3)};
   n.integers("kernel_shape", kernel);
-  const Window w = window_of(n, x, kernel, false);
+  const Window w = window_of(n, x, kernel);
   const int64_t groups = n.integer("group", 1), sets = n.integer("offset_group", 1);
   std::vector<int64_t> padding{w.padding[0], w.padding[2]};
   if (w.padding[0] != w.padding[1] || w.padding[2] != w.padding[3])
