@@ -3,6 +3,7 @@
 
 #include "argosy/infer/onnx/common.h"
 #include "argosy/infer/onnx/resize.h"
+#include "argosy/infer/onnx/sample.h"
 
 // Samples of images, boxes and regions. Resize is in resize.cc.
 namespace argosy::infer::onnx {
@@ -13,6 +14,8 @@ Items grid_sample(const Node& n) {
   const std::string padding = n.text("padding_mode", "zeros");
   const bool corners = n.flag("align_corners");
   if (mode == "linear") mode = "bilinear";
+  if (mode == "cubic" || mode == "bicubic")
+    return {sample_cubic(n, n.in(0), n.in(1), padding, corners)};
   if (mode != "bilinear" && mode != "nearest") n.unsupported("mode " + mode);
   return {call("grid_sample", {n.in(0), n.in(1)},
                {{"mode", mode}, {"padding_mode", padding}, {"align_corners", corners}})};
