@@ -185,6 +185,15 @@ def layers(module):
             )
             return boxes, variances, codes, back
 
+    class Labels(WithParameter):
+        def forward(self, x, transitions, lengths):
+            x = x + self.shift
+            return [
+                out
+                for tagged in (True, False)
+                for out in paddle.text.viterbi_decode(x, transitions, lengths, tagged)
+            ]
+
     class Equations(WithParameter):
         def forward(self, x, y):
             x = x + self.shift
@@ -215,6 +224,7 @@ def layers(module):
         "pointwise": (Pointwise(), [(3, 4)]),
         "equations": (Equations(), [(2, 3, 3), (2, 3, 5)]),
         "ssd": (Ssd(), [(2, 4, 3, 5), (2, 3, 30, 40), (6, 2), (5, 2)]),
+        "labels": (Labels(), [(3, 6, 5), (5, 5), ids(3, below=7)]),
         "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
     }
     models = paddle.vision.models

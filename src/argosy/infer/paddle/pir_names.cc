@@ -161,6 +161,7 @@ constexpr PirName kNames[] = {
     {"norm", "norm", "X", "Out Norm", ""},
     {"frobenius_norm", "frobenius_norm", "X AxisTensor", "Out", "keep_dim=keep_dim"},
     {"bilinear", "bilinear_tensor_product", "X Y Weight Bias", "Out", ""},
+    {"viterbi_decode", "viterbi_decode", "Input Transition Length", "Scores Path", ""},
     {"einsum", "einsum", "Operands", "Out", ""},
     {"prior_box", "prior_box", "Input Image", "Boxes Variances", ""},
     {"box_coder", "box_coder", "PriorBox PriorBoxVar TargetBox", "OutputBox", ""},

@@ -101,6 +101,29 @@ void lod_reset(const Node& n) {
 
 // --- the most probable labels ---
 
+Tensor whole_number(int64_t v) {
+  return ops::constant(op::Scalar(v), DType::int64);
+}
+
+// The labels [S, longest] on the way to `best_end` [S]; `before`: for each step and label the best
+// one before it, [longest, S, labels]. Behind a sequence's last step, where the way back begins, it
+// is that of the end.
+Tensor way_back(const Node& n, const Tensor& longest, const Tensor& lengths, const Tensor& before,
+                const Tensor& best_end) {
+  const Tensor one = whole_number(1), last = ops::subtract(longest, one);
+  const Stepped back =
+      run_steps(n, longest, {best_end}, [&](const Tensor& k, const std::vector<Tensor>& states) {
+        const Tensor i = ops::subtract(last, k);
+        const Tensor after = ops::take_slices(before, ops::minimum(ops::add(i, one), last), 0);
+        const Tensor label = ops::squeeze(
+            call("take_along", {after, ops::unsqueeze(states[0], {1})}, {{"axis", 1}}), {1});
+        const Tensor is_end = ops::greater_equal(i, ops::subtract(lengths, one));
+        const Tensor now = ops::where(is_end, best_end, label);
+        return Step{now, {now}};
+      });
+  return ops::transpose(call("flip", {back.outs}, {{"axis", op::IntArray{0}}}), {1, 0});
+}
+
 // transitions: [2 + labels, labels]: of the first label, of the last one, from label to label.
 void crf_decoding(const Node& n) {
   const Tensor scores = n.in("Emission"), transitions = n.in("Transition");
@@ -111,10 +134,8 @@ void crf_decoding(const Node& n) {
   const Tensor padded = p.pad(scores);
   const Tensor first = ops::slice(transitions, 0, 0, 1), last = ops::slice(transitions, 0, 1, 2);
   const Tensor between = ops::unsqueeze(ops::slice(transitions, 0, 2, 2 + labels), {0});
-  const Tensor zero = ops::constant(op::Scalar(int64_t{0}), DType::int64);
-  const Tensor one = ops::constant(op::Scalar(int64_t{1}), DType::int64);
+  const Tensor zero = whole_number(0);
   const Tensor start = ops::add(ops::take_slices(padded, zero, 1), first);
-  // For each step and label: the best label before it.
   const Stepped forward =
       run_steps(n, p.longest(), {start}, [&](const Tensor& i, const std::vector<Tensor>& states) {
         const Tensor paths = ops::add(ops::unsqueeze(states[0], {2}), between);
@@ -124,23 +145,45 @@ void crf_decoding(const Node& n) {
         return Step{ops::argmax(paths, 1), {ops::where(stays, states[0], next)}};
       });
   const Tensor best_end = ops::argmax(ops::add(forward.states[0], last), 1);
-  // Back from each sequence's last step, which is when its label is set.
-  const Stepped back = run_steps(
-      n, p.longest(), {best_end}, [&](const Tensor& k, const std::vector<Tensor>& states) {
-        const Tensor i = ops::subtract(ops::subtract(p.longest(), one), k);
-        const Tensor after = ops::minimum(ops::add(i, one), ops::subtract(p.longest(), one));
-        const Tensor before = ops::take_slices(forward.outs, after, 0);
-        const Tensor label = ops::squeeze(
-            call("take_along", {before, ops::unsqueeze(states[0], {1})}, {{"axis", 1}}), {1});
-        const Tensor is_end = ops::greater_equal(i, ops::subtract(lengths, one));
-        const Tensor now = ops::where(is_end, best_end, label);
-        return Step{now, {now}};
-      });
-  const Tensor labels_of_steps =
-      ops::transpose(call("flip", {back.outs}, {{"axis", op::IntArray{0}}}), {1, 0});
-  Tensor path = ops::unsqueeze(p.unpad(labels_of_steps), {1});
+  Tensor path = way_back(n, p.longest(), lengths, forward.outs, best_end);
+  path = ops::unsqueeze(p.unpad(path), {1});
   if (n.has("Label")) path = as(ops::equal(path, as(n.in("Label"), DType::int64)), DType::int64);
   n.out("ViterbiPath", Item(path, lengths));
+}
+
+// scores: [S, steps, labels], transitions: [labels, labels]. With tags the last label begins a
+// sequence and the last but one ends it.
+void viterbi_decode(const Node& n) {
+  const Tensor scores = n.in("Input"), transitions = n.in("Transition");
+  const Tensor lengths = as(n.in("Length"), DType::int64);
+  const int64_t labels = std::max(transitions.dim(0), transitions.dim(1));
+  const bool tagged = n.flag("include_bos_eos_tag", true);
+  n.expect(scores.rank() == 3 && transitions.rank() == 2 && labels >= (tagged ? 2 : 1),
+           "scores [batch, steps, labels] and transitions [labels, labels] are expected");
+  const Tensor between = ops::unsqueeze(transitions, {0}), zero = whole_number(0);
+  const Tensor last_step = ops::unsqueeze(ops::subtract(lengths, whole_number(1)), {1});
+  const auto row = [&](int64_t i) { return ops::slice(transitions, 0, i, i + 1); };
+  // What sequences that end with step i get for that.
+  const auto with_end = [&](const Tensor& sum, const Tensor& i) {
+    if (!tagged) return sum;
+    const Tensor ends = as(ops::equal(last_step, i), sum.dtype());
+    return ops::add(sum, ops::multiply(ends, row(labels - 2)));
+  };
+  Tensor start = ops::take_slices(scores, zero, 1);
+  if (tagged) start = ops::add(start, row(labels - 1));
+  const Tensor longest = ops::max(lengths, {0});
+  const Stepped forward = run_steps(
+      n, longest, {with_end(start, zero)}, [&](const Tensor& i, const std::vector<Tensor>& states) {
+        const Tensor paths = ops::add(ops::unsqueeze(states[0], {2}), between);
+        const Tensor next = ops::add(ops::max(paths, {1}), ops::take_slices(scores, i, 1));
+        const Tensor stays = ops::logical_or(ops::less_than(last_step, i), ops::equal(i, zero));
+        return Step{ops::argmax(paths, 1), {ops::where(stays, states[0], with_end(next, i))}};
+      });
+  const Tensor path =
+      way_back(n, longest, lengths, forward.outs, ops::argmax(forward.states[0], 1));
+  const Tensor inside = ops::less_equal(ops::unsqueeze(count_up_to(longest), {0}), last_step);
+  n.out("Scores", ops::max(forward.states[0], {1}));
+  n.out("Path", ops::multiply(path, as(inside, DType::int64)));
 }
 
 constexpr Row kRows[] = {
@@ -149,7 +192,7 @@ constexpr Row kRows[] = {
     {"sequence_conv", sequence_conv},     {"sequence_pad", sequence_pad},
     {"sequence_unpad", sequence_unpad},   {"sequence_reverse", sequence_reverse},
     {"sequence_mask", sequence_mask},     {"lod_reset", lod_reset},
-    {"crf_decoding", crf_decoding},
+    {"crf_decoding", crf_decoding},       {"viterbi_decode", viterbi_decode},
 };
 
 }  // namespace
