@@ -43,7 +43,8 @@ FLOORS = (
     "nn.initializer",
     "nn",
     "signal",
-    "framework.io framework.atomic_file framework.pickle_reader framework.pickle_writer",
+    "framework.io framework.atomic_file framework.gguf framework.pickle_reader"
+    " framework.pickle_writer",
     "io",
     "vision.ops vision.image vision._detection",
     "static",

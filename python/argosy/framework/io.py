@@ -1,4 +1,4 @@
-"""`save` and `load`: Paddle's .pdparams and .pdopt files both ways, and safetensors.
+"""`save` and `load`: Paddle's .pdparams and .pdopt files both ways, safetensors; `load`: GGUF.
 
 A .pdparams file is one pickle. A state dict (a dict of tensors) is stored as arrays by name, with a
 table of parameter names beside them; in any other object each tensor is a tuple (name, array).
@@ -22,7 +22,7 @@ from argosy._support import ArgumentError, dtype_name
 from argosy.base.parameter import EagerParamBase  # noqa: F401
 from argosy.tensor.methods import is_tensor
 
-from . import atomic_file, pickle_reader, pickle_writer
+from . import atomic_file, gguf, pickle_reader, pickle_writer
 
 __all__ = ["load", "save"]
 
@@ -133,6 +133,10 @@ def save(obj, path, protocol=4, **configs):
         return
     name = _file_name("save", path)
     file_format = file_format or _format_of(name)
+    if file_format == "gguf":
+        raise NotImplementedError(
+            f"[save] GGUF files are only read, got {name}. Do this: save to a .safetensors file."
+        )
     with atomic_file.atomic_writer(name) as file:
         _write(obj, file, protocol, file_format, trailer=True)
 
@@ -142,7 +146,8 @@ def load(path, *, allow=None, **configs):
     """Load what `save`, or Paddle's, wrote. Runs no code that the file names unless told to.
 
     Args:
-        path (str|os.PathLike|io.BytesIO): file to read, in either format of `save`.
+        path (str|os.PathLike|io.BytesIO): file to read, in either format of `save`, or a GGUF file, which
+            gives a dict of tensors: those of fewer bits as float32.
         allow (list|type|str|None): classes and functions that a file whose writer you trust may
             use, themselves or as "module.Name". The file may then call these, and only these, with
             arguments of its own, and keys of dicts may be of any type. "anything": whatever the file
@@ -150,7 +155,7 @@ def load(path, *, allow=None, **configs):
             arrays and plain values only.
         return_numpy (bool): give NumPy arrays in place of tensors. Default False.
         keep_name_table (bool): keep the table of parameter names in a state dict. Default False.
-        format (str|None): "pickle" or "safetensors"; None looks at the file. Default None.
+        format (str|None): "pickle", "safetensors" or "gguf"; None looks at the file. Default None.
         configs: return_numpy, keep_name_table and format.
 
     Returns:
@@ -174,13 +179,17 @@ def load(path, *, allow=None, **configs):
     return_numpy = bool(configs.get("return_numpy", False))
     keep_names = bool(configs.get("keep_name_table", False))
     if isinstance(path, io.BytesIO):
+        if file_format == "gguf":
+            raise NotImplementedError(
+                "[load] a GGUF file is read where it lies. Do this: pass its path."
+            )
         size = path.getbuffer().nbytes - path.tell()
         return _read(path, size, file_format, return_numpy, keep_names, allow)
     name = _file_name("load", path)
     if not os.path.exists(name):
         raise ValueError(
             f"[load] no such file: {name}. Do this: check the path and its ending "
-            "(.pdparams, .pdopt, .safetensors); nothing is downloaded."
+            "(.pdparams, .pdopt, .safetensors, .gguf); nothing is downloaded."
         )
     if os.path.isdir(name):
         raise ValueError(f"[load] {name} is a folder: expected a file. Do this: name the file.")
@@ -193,6 +202,8 @@ def load(path, *, allow=None, **configs):
         file.seek(0)
         size = os.fstat(file.fileno()).st_size
         file_format = file_format or _format_of(name)
+        if file_format == "gguf":
+            return gguf.read(name, return_numpy)
         try:
             return _read(file, size, file_format, return_numpy, keep_names, allow)
         except (pickle_reader.DamagedFileError, pickle_reader.UnsafeFileError) as error:
@@ -223,10 +234,11 @@ def _options(function, configs, known):
             " Do this: correct its name."
         )
     file_format = configs.get("format")
-    if file_format not in (None, "pickle", "safetensors"):
+    formats = ("pickle", "safetensors", "gguf")[: 3 if function == "load" else 2]
+    if file_format is not None and file_format not in formats:
         raise ValueError(
-            f"[{function}] unknown format: expected 'pickle' or 'safetensors', got {file_format!r}."
-            " Do this: pass one of them."
+            f"[{function}] unknown format: expected {' or '.join(map(repr, formats))}, got"
+            f" {file_format!r}. Do this: pass one of them."
         )
     return file_format
 
@@ -250,7 +262,8 @@ def _file_name(function, path):
 
 
 def _format_of(name):
-    return "safetensors" if name.endswith(".safetensors") else "pickle"
+    ending = os.path.splitext(name)[1]
+    return {".safetensors": "safetensors", ".gguf": "gguf"}.get(ending, "pickle")
 
 
 # Tensors and arrays.
