@@ -39,8 +39,8 @@ class Folder {
     const int rank = o.results[0]->shape.rank();
     if (is(o, "conv1d") || is(o, "conv2d") || is(o, "conv3d"))
       return attr<bool>(o, "cl") ? rank - 1 : 1;
-    const bool matrix = rank >= 2 && o.operands[1]->shape.rank() == 2;
-    return is(o, "linear") && matrix ? std::optional(rank - 1) : std::nullopt;
+    if (!is(o, "linear") || rank < 2 || o.operands[kWeight]->shape.rank() != 2) return std::nullopt;
+    return rank - 1;
   }
 
   // As what has a bias, too.

@@ -53,6 +53,17 @@ struct Bits4 {
 #endif
 };
 
+// The sum of all lanes, pair by pair.
+ARGOSY_INLINE float across(Vec v) {
+  float lanes[kL];
+  v.store(lanes);
+  __m256 eight = _mm256_loadu_ps(lanes);
+  if constexpr (kL == 16) eight = _mm256_add_ps(eight, _mm256_loadu_ps(lanes + kL / 2));
+  __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+}
+
 // sum[j][r] += x * row r of byte row j, over kL columns; byte rows are `step` apart.
 template <int kN, class Bits>
 ARGOSY_INLINE void add(const Bits& bits, Vec x, const int8_t* codes, int64_t step,
@@ -102,11 +113,7 @@ void results(const WeightOnlyRows& p, int64_t j, const float* x, float* y) {
   for (int t = 0; t < kN; ++t)
     for (int r = 0; r < kR; ++r) {
       const int64_t row = j * kR + t * kR + r;
-      float result = p.bias ? p.bias[row] : 0;
-      float lanes[kL];
-      total[t][r].store(lanes);
-      for (float lane : lanes) result += lane;
-      y[row] = result;
+      y[row] = across(total[t][r]) + (p.bias ? p.bias[row] : 0);
     }
 }
 
