@@ -110,6 +110,32 @@ def test_vectors_of_sentences_of_several_lengths(example, folder):
         np.testing.assert_allclose(vector, reference(w, row), 1e-4, 1e-5)
 
 
+@pytest.mark.parametrize("kind", ["own", "onnx"])
+def test_a_predictor_of_it(example, folder, tmp_path, kind):
+    """Saved with open sizes, and as ONNX."""
+    net = example.load(folder / "model.safetensors")
+    spec = [
+        paddle.static.InputSpec([None, None], "int64", "ids"),
+        paddle.static.InputSpec([None, None], "float32", "mask"),
+    ]
+    file = str(tmp_path / "net")
+    if kind == "own":
+        paddle.jit.save(net, file, input_spec=spec)
+    else:
+        file = paddle.onnx.export(net, file, input_spec=spec, opset_version=17)
+    predictor = paddle.inference.create_predictor(paddle.inference.Config(file))
+    for ids in ([[2, 4, 5, 3], [2, 7, 3, 0]], [[2, 4, 5, 6, 9, 10, 3]]):
+        ids = np.array(ids, "int64")
+        mask = (ids != 0).astype("float32")
+        wanted = net(paddle.to_tensor(ids), paddle.to_tensor(mask)).numpy()
+        for handle, array in zip(map(predictor.get_input_handle, ("ids", "mask")), (ids, mask)):
+            handle.copy_from_cpu(array)
+        predictor.run()
+        name = predictor.get_output_names()[0]
+        got = predictor.get_output_handle(name).copy_to_cpu()
+        np.testing.assert_allclose(got, wanted, 1e-4, 1e-5)
+
+
 def test_the_program(folder):
     command = [sys.executable, FOLDER / "similar.py", folder, "cats sleep", "cat", "cats sleep"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
