@@ -136,7 +136,9 @@ def test_a_value_that_decides_and_is_too_long(tmp_path):
     inputs = [value("x", "float32", ["a"]), value("axes", "int64", ["k"])]
     file = write(tmp_path, nodes, inputs, [value("y", "float32", None)])
     predictor = inference.create_predictor(inference.Config(str(file)))
-    with pytest.raises(ValueError, match=r"short vector of integers is expected, got int64\[5000\]"):
+    with pytest.raises(
+        ValueError, match=r"short vector of integers is expected, got int64\[5000\]"
+    ):
         run(predictor, drawn(3), np.zeros(5000, "int64"))
     np.testing.assert_allclose(run(predictor, drawn(3), np.array([0])), drawn(3).sum(), 1e-5)
 
