@@ -66,8 +66,11 @@ def test_collectives_between_hosts(count, each):
 @pytest.mark.parametrize("count", [3, 4])
 @pytest.mark.parametrize(
     "environ",
-    [{"ARGOSY_COMM_CHECK": "1"}, {"ARGOSY_COMM_ALGORITHM": "ring"}],
-    ids=["checksums", "ring"],
+    [
+        {"ARGOSY_COMM_CHECK": "1"},
+        *[{"ARGOSY_COMM_ALGORITHM": way} for way in ("ring", "doubling", "halving", "tree")],
+    ],
+    ids=["checksums", "ring", "doubling", "halving", "tree"],
 )
 def test_collectives_in_other_ways(count, environ):
     environ = {"ARGOSY_COMM_ENGINE": "tcp", **environ}
