@@ -384,7 +384,9 @@ def report_links(one, rounds):
     large = statistics.median(one.seconds(1) for _ in range(rounds))
     gbit = SIZES["all_reduce 64 MB"] * 8 / large / 1e9
     latency = max(small - 2 * message, 0)
-    print(f"ARGOSY_COMM_LINKS={latency * 1e6:.1f}us,{message * 1e6:.1f}us,{gbit:.2f}gbit", flush=True)
+    print(
+        f"ARGOSY_COMM_LINKS={latency * 1e6:.1f}us,{message * 1e6:.1f}us,{gbit:.2f}gbit", flush=True
+    )
 
 
 def main():
