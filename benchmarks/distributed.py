@@ -1,12 +1,14 @@
 """Time all_reduce and data parallel steps of several processes beside torch's gloo, in alternation.
 
     python benchmarks/distributed.py [--ranks 2] [--rounds 7] [--seconds 0.5] [--only NAME ..] [--tcp]
-    python benchmarks/distributed.py --hosts 4 [--ranks-per-host 1] [--rate 1gbit] [--overlap]
+    python benchmarks/distributed.py --hosts 4 [--ranks-per-host 1] [--rate 1gbit] [--overlap | --links]
 
 --tcp: between ranks of this host by TCP, as torch's gloo is. --hosts (root): all_reduce of 64 MB between
 network namespaces whose links have that rate both ways, beside the time that the bytes alone take.
 --overlap: instead a data parallel step of the MLP with 1,024 samples a rank, and how much of the time
-that its gradients take to travel is hidden: 1 - (step - step that exchanges nothing) / exchange alone.
+that its gradients take to travel is hidden: 1 - (step - step that exchanges nothing) / exchange alone;
+beside it the processor's share of that exchange, which is hidden only where a core is idle. --links: the
+model of these links, as ARGOSY_COMM_LINKS takes it.
 
 torch runs in the interpreter that ARGOSY_BENCH_TORCH names; without it only our times are printed.
 Each rank has one thread. Results are checked against NumPy before they are timed. A round times one
@@ -43,6 +45,7 @@ SCALING_GOAL = 0.85
 # --overlap: (the step, the same without exchange, the exchange alone)
 OVERLAP = ("MLP step, large", "MLP step, large, kept back", "all_reduce of the MLP's gradients")
 HIDDEN_GOAL, LARGE = 0.8, 1024
+SMALLEST = "all_reduce 4 B"
 STEPS_TO_CHECK, RATE = 3, 0.001
 # MLP 784-1024x3-10; Transformer of 4 encoder layers on [batch, length, width].
 BATCH, HIDDEN, CLASSES = 64, 1024, 10
@@ -159,8 +162,9 @@ def parameters_of_mlp():
 
 def workload(framework, name, rank, size):
     """A function that runs once, after its results were checked."""
-    if name in SIZES or name == OVERLAP[2]:
-        count = SIZES[name] // 4 if name in SIZES else parameters_of_mlp()
+    counts = {OVERLAP[2]: parameters_of_mlp(), SMALLEST: 1}
+    if name in SIZES or name in counts:
+        count = SIZES[name] // 4 if name in SIZES else counts[name]
         parts = [np.random.RandomState(r).rand(count).astype("float32") for r in range(size)]
         tensor = framework.tensor(parts[rank])
         framework.all_reduce(tensor)
@@ -197,11 +201,12 @@ def be_rank(name):
             print("{}", flush=True)
             continue
         framework.barrier()
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), time.process_time()
         for _ in range(command["repeats"]):
             once()
         seconds = (time.perf_counter() - begin) / command["repeats"]
-        print(json.dumps({"seconds": seconds}), flush=True)
+        processor = (time.process_time() - used) / command["repeats"]
+        print(json.dumps({"seconds": seconds, "processor": processor}), flush=True)
 
 
 # ---- the driver -----------------------------------------------------------------------------------
@@ -255,6 +260,10 @@ class Ranks:
 
     def seconds(self, repeats):
         return max(answer["seconds"] for answer in self.ask(repeats=repeats))
+
+    def processor(self, repeats):
+        """Of a rank, in the mean."""
+        return statistics.mean(answer["processor"] for answer in self.ask(repeats=repeats))
 
     def close(self):
         for process in self.processes:
@@ -329,6 +338,9 @@ def time_links(options):
         if torch:
             frameworks["torch"] = Ranks("torch", torch, count * each, hosts=hosts)
         try:
+            if options.links:
+                report_links(frameworks["argosy"], options.rounds)
+                return
             if options.overlap:
                 for called, one in frameworks.items():
                     report_hidden(called, one, options.rounds)
@@ -353,11 +365,27 @@ def report_hidden(called, one, rounds):
         one.ask(load=name)
         times[name] = statistics.median(one.seconds(3) for _ in range(rounds))
     step, kept, exchange = (times[name] for name in OVERLAP)
+    processor = one.processor(3)
     print(
         f"{called}: step {step * 1e3:.1f} ms, without exchange {kept * 1e3:.1f} ms, exchange alone"
         f" {exchange * 1e3:.1f} ms: {100 * (1 - (step - kept) / exchange):.0f} % hidden"
-        f" (goal {100 * HIDDEN_GOAL:.0f})",
+        f" (goal {100 * HIDDEN_GOAL:.0f}), a processor has to do with it for {processor * 1e3:.1f} ms",
         flush=True,
+    )
+
+
+def report_links(one, rounds):
+    """What two ranks need for a message, and a link for many bytes."""
+    one.ask(load=SMALLEST)
+    one.seconds(100)
+    small = statistics.median(one.seconds(200) for _ in range(rounds))
+    message = statistics.median(one.processor(200) for _ in range(rounds)) / 2  # sent, received
+    one.ask(load="all_reduce 64 MB")
+    large = statistics.median(one.seconds(1) for _ in range(rounds))
+    gbit = SIZES["all_reduce 64 MB"] * 8 / large / 1e9
+    latency = max(small - 2 * message, 0)
+    print(
+        f"ARGOSY_COMM_LINKS={latency * 1e6:.1f}us,{message * 1e6:.1f}us,{gbit:.2f}gbit", flush=True
     )
 
 
@@ -372,6 +400,7 @@ def main():
     parser.add_argument("--ranks-per-host", type=int, default=1)
     parser.add_argument("--rate", default="1gbit", help="of each link: 1gbit, 500mbit")
     parser.add_argument("--overlap", action="store_true", help="with --hosts: a step's exchange")
+    parser.add_argument("--links", action="store_true", help="with --hosts 2: a model of the links")
     parser.add_argument("--rank-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rank_of:

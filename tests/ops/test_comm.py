@@ -16,7 +16,18 @@ COVERS = {
     "all_reduce_start": "test_start_and_wait",
     "all_reduce_wait": "test_start_and_wait",
     "average_rows": "test_rows",
-}
+    "collective_end": "test_begin_and_end",
+    **dict.fromkeys(
+        [
+            f"{name}_begin"
+            for name in (
+                "all_gather", "reduce_scatter", "gather_to", "scatter_from", "reduce_to",
+                "broadcast_from", "alltoall", "all_gather_unequal",
+            )
+        ],
+        "test_begin_and_end",
+    ),
+}  # fmt: skip
 ops = _core.ops
 group = default_group("tests")  # held: operations find it by its number
 
@@ -102,6 +113,28 @@ def test_start_and_wait(dtype):
         same(x, was)
     with pytest.raises(ValueError, match="was not started, or was waited for before"):
         ops.all_reduce_wait(xs, started)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_begin_and_end(dtype, shape):
+    x = number(shape, dtype)
+    row = x.unsqueeze(0)
+    begun = [
+        (row, [x], ops.all_gather_begin(x, 1)),
+        (x, [row], ops.reduce_scatter_begin(row, 1)),
+        (row, [x], ops.gather_to_begin(x, 0, 1)),
+        (x, [x, row], ops.scatter_from_begin(x, row, 0, 1)),
+        (x, [x], ops.reduce_to_begin(x, 0)),
+        (x, [x], ops.broadcast_from_begin(x, 0)),
+        (x, [x], ops.alltoall_begin([x], [x])),
+        (x, [x], ops.all_gather_unequal_begin(x, [x])),
+    ]
+    for wanted, held, (under_way, started) in reversed(begun):
+        (got,) = ops.collective_end([under_way], held, started)
+        same(got, wanted)
+        with pytest.raises(ValueError, match="was not started, or was waited for before"):
+            ops.collective_end([under_way], held, started)
 
 
 def test_statistics():

@@ -116,6 +116,7 @@ class Reducer:
         parameters (list): Of the same number, shapes and order in all processes.
         limits (list): Bytes of the first buckets; the last for all further ones.
         find_unused (bool): Whether a pass may leave parameters out, also other ones in each process.
+            Otherwise only those that the first exchange finds left out, which are no part of later ones.
 
     Threads: one pass at a time; guarded by the GIL.
     """
@@ -129,6 +130,7 @@ class Reducer:
         self._plan = None
         self._pass = None
         self._held = set()  # reached by passes that exchanged nothing
+        self._expected = None  # reached before the first exchange, in this process
         self._interrupted = False  # a pass ended by an exception after exchanges had begun
         self.wanted = False
         self.hook = average
@@ -206,12 +208,13 @@ class Reducer:
             raise
 
     def _exchange(self, current, reached):
-        if not self._find_unused:
-            self._check_all(reached)
-        used = reached
         learns = self._plan is None
         if learns:
             used = self._learn(current, reached)
+            self._expected = frozenset(reached)
+        elif not self._find_unused:
+            self._check(reached)
+            used = self._plan.dtypes.keys()
         while current.started < len(self._plan.early):
             self._start_next(current)
         if self._find_unused and not learns:
@@ -229,14 +232,27 @@ class Reducer:
         if self._plan.stale:
             self._plan = None
 
-    def _check_all(self, reached):
-        if len(reached) < len(self._parameters):
-            missing = [p.name for i, p in enumerate(self._parameters) if i not in reached]
+    def _check(self, reached):
+        """A pass has to reach what the first one did."""
+        missing = self._expected - reached
+        if missing:
+            expected = len(self._expected)
             raise RuntimeError(
-                f"[DataParallel] the loss reached {len(reached)} of {len(self._parameters)} parameters,"
-                f" and not {', '.join(missing[:8])}{', ..' if len(missing) > 8 else ''}. Do this: pass"
+                f"[DataParallel] the loss reached {expected - len(missing)} of the {expected} parameters that"
+                f" it reached in the first step, and not {self._names(missing)}. Do this: pass"
                 " find_unused_parameters=True, or set stop_gradient of what is not trained."
             )
+        fresh = reached - self._plan.dtypes.keys()
+        if fresh:
+            raise RuntimeError(
+                "[DataParallel] the loss reached parameters that it reached in no process in the first step,"
+                f" {self._names(fresh)}: their gradients are not exchanged. Do this: pass"
+                " find_unused_parameters=True, or let the first step use them."
+            )
+
+    def _names(self, numbers):
+        names = [self._parameters[i].name for i in sorted(numbers)]
+        return ", ".join(names[:8]) + (", .." if len(names) > 8 else "")
 
     def _wait(self, current, used):
         under_way, current.under_way = current.under_way, []

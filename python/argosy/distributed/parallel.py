@@ -135,8 +135,9 @@ class DataParallel(nn.Layer):
         strategy: No effect.
         comm_buffer_size (int): Megabytes of gradients that are exchanged at a time, at most.
         last_comm_buffer_size (int): Megabytes of the first exchange, at most.
-        find_unused_parameters (bool): Whether the loss may leave parameters out; one that no process
-            uses keeps its gradient.
+        find_unused_parameters (bool): Whether each loss may leave other parameters out; one that no process
+            uses keeps its gradient. Otherwise those that the first loss leaves out in all processes are
+            not exchanged, and all later ones have to reach what the first one did.
         group (Group, optional): Of the processes; all by default.
 
     Shape: as of the layer.
@@ -144,7 +145,8 @@ class DataParallel(nn.Layer):
     Raises:
         NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
             communication hook.
-        RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
+        RuntimeError: (in backward) the loss reached other parameters than the first one, without
+            find_unused_parameters.
         CommunicationError: Another process has failed, or has another layer.
 
     Example:

@@ -23,9 +23,12 @@ const char* profiled_name(const Node& node) {
   return profile::enabled() ? profile::intern(std::string(node.name()) + " backward") : "";
 }
 
+using Needs = InlineVector<bool, 8>;  // by edge
+
 // One backward pass. Nodes are taken in falling order of creation, which is a topological order,
 // from a heap; so no count of dependencies is needed and a pass costs only what it reaches. Leaves
-// come last, except for those with an exchange: they follow the first made of their consumers.
+// come last, except for those with an exchange: they follow the first made of their consumers. A
+// product then computes their gradients first, and its others once the exchange has begun.
 class Pass {
  public:
   Pass(bool retain_graph, std::span<Capture> captures, const std::vector<Edge>& blocked)
@@ -108,7 +111,10 @@ class Pass {
       auto it = pending_.find(node.get());
       Pending p = std::move(it->second);
       pending_.erase(it);
-      step(*node, p);
+      if (p.rest.empty())
+        step(*node, p);
+      else
+        compute(*node, p.dys, p.rest, true);
     }
   }
 
@@ -116,6 +122,7 @@ class Pass {
   struct Pending {
     Tensors dys;
     uint64_t own = 0;  // bit i: dys[i] was summed here and may be overwritten
+    Needs rest;        // not empty: what is left of a node that has run in part
   };
 
   static uint64_t key(Node* node, uint32_t index) {
@@ -128,8 +135,14 @@ class Pass {
   static bool later(const Waiting& a, const Waiting& b) { return a.place < b.place; }
   uint64_t place(Node* node) const {
     if (!first_consumer_.empty())
-      if (auto it = first_consumer_.find(node); it != first_consumer_.end()) return 2 * it->second;
-    return 2 * node->order + 1;
+      if (auto it = first_consumer_.find(node); it != first_consumer_.end())
+        return 4 * it->second + 1;
+    return 4 * node->order + 2;
+  }
+
+  void enqueue(uint64_t place, Ref<Node> node) {
+    heap_.push_back({place, std::move(node)});
+    std::push_heap(heap_.begin(), heap_.end(), later);
   }
 
   void send(const Edge& e, const Tensor& dy) {
@@ -137,8 +150,7 @@ class Pass {
     Pending& p = it->second;
     if (fresh) {
       p.dys.resize(e.node->outputs);
-      heap_.push_back({place(e.node.get()), e.node});
-      std::push_heap(heap_.begin(), heap_.end(), later);
+      enqueue(place(e.node.get()), e.node);
     }
     Tensor& sum = p.dys[e.index];
     if (!sum.defined()) {
@@ -169,7 +181,7 @@ class Pass {
       if (!any) return;
     }
     if (limited_ && node.order == 0) return;  // grad() does not touch .grad
-    InlineVector<bool, 8> needs;
+    Needs needs;
     bool any = node.edges.empty();
     for (const Edge& e : node.edges) {
       needs.push_back(e.node && (!limited_ || useful_.count(e.node.get())));
@@ -180,12 +192,59 @@ class Pass {
         << "[" << node.name()
         << "] backward was already run through this graph and its saved values were freed. Do "
            "this: pass retain_graph=True to the first backward.";
+    Pending later_part;
+    const uint64_t then = put_off(node, needs, later_part.rest);
+    if (!then) return compute(node, p.dys, needs, true);
+    later_part.dys = p.dys;
+    compute(node, p.dys, needs, false);
+    pending_.emplace(&node, std::move(later_part));
+    enqueue(then, Ref<Node>::share(&node));
+  }
+
+  // Moves what no exchange waits for from `needs` to `rest`. Gives its place: right behind the
+  // first leaf that is exchanged now, but before whoever waits for it. 0 if there is nothing to be
+  // gained.
+  uint64_t put_off(const Node& node, Needs& needs, Needs& rest) const {
+    if (first_consumer_.empty() || !node.computes_apart()) return 0;
+    InlineVector<uint64_t, 8> places;  // behind the leaves
+    uint64_t wanted = 0;               // the place of who waits for the rest; 0: nobody
+    for (size_t i = 0; i < needs.size(); ++i) {
+      places.push_back(needs[i] ? place_behind_leaf(node, node.edges[i]) : 0);
+      rest.push_back(needs[i] && !places[i]);
+      if (rest[i]) wanted = std::max(wanted, place(node.edges[i].node.get()));
+    }
+    uint64_t first = 0;
+    for (const uint64_t p : places)
+      if (p > wanted) first = first ? std::min(first, p) : p;
+    if (!wanted || !first) return 0;
+    for (size_t i = 0; i < needs.size(); ++i) needs[i] = places[i] != 0;
+    return first;
+  }
+
+  // Of the leaf with an exchange that an edge of a node leads to, directly or through a cast, if it
+  // runs as soon as they have; else 0.
+  uint64_t place_behind_leaf(const Node& node, const Edge& e) const {
+    const Node* before = &node;
+    const Node* leaf = e.node.get();
+    if (leaf->order != 0 && leaf->edges.size() == 1) {
+      before = leaf;
+      leaf = leaf->edges[0].node.get();
+    }
+    const auto it = first_consumer_.find(leaf);
+    if (it == first_consumer_.end() || it->second != before->order) return 0;
+    // What else is called there may write the leaf, which the rest may read.
+    const bool alone = static_cast<const Accumulate*>(leaf)->after.empty();
+    return alone ? 4 * before->order : 0;
+  }
+
+  // The gradients of these edges, the last ones of the node or not.
+  void compute(Node& node, const Tensors& dys, const Needs& needs, bool last) {
     Tensors dxs;
     {
       profile::Scope scope(profiled_name(node), profile::Kind::gradient);
-      dxs = node.backward(p.dys, needs.data());
+      dxs = node.backward(dys, needs.data());
     }
-    if (!retain_graph_) node.release_saved();
+    if (last && !retain_graph_) node.release_saved();
     for (size_t i = 0; i < node.edges.size() && i < dxs.size(); ++i)
       if (needs[i] && dxs[i].defined()) send(node.edges[i], dxs[i]);
   }
@@ -195,7 +254,8 @@ class Pass {
   std::span<Capture> captures_;
   std::unordered_map<Node*, Pending> pending_;
   std::vector<Waiting> heap_;
-  std::unordered_map<Node*, uint64_t> first_consumer_;  // of leaves with an exchange: its order
+  std::unordered_map<const Node*, uint64_t>
+      first_consumer_;  // of leaves with an exchange: its order
   std::unordered_set<Node*> useful_;
   std::unordered_set<uint64_t> blocked_;
 };

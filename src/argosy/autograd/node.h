@@ -34,6 +34,9 @@ class ARGOSY_API Node : public RefCounted {
   // dys: one for each output, undefined where unused. needs: one for each edge.
   // Returns one gradient for each edge, undefined where there is none.
   virtual Tensors backward(std::span<const Tensor> dys, const bool* needs) = 0;
+  // Whether what backward() computes for one edge is of no use for another: asked for some edges at
+  // a time it does no more than asked for all at once.
+  virtual bool computes_apart() const { return false; }
   virtual void release_saved() {}
   virtual bool released() const { return false; }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "argosy/autograd/node.h"
 #include "argosy/autograd/saved_hooks.h"
 #include "argosy/op/autocast.h"
@@ -110,6 +112,10 @@ class OpNode final : public Node {
   }
 
   const char* name() const override { return op_.name.c_str(); }
+  // Products are linear in each factor: the gradient of one is a product with the others.
+  bool computes_apart() const override {
+    return std::ranges::count(op_.inputs, Save::others, &op::InputDef::save) > 1;
+  }
   bool released() const override { return released_; }
   void release_saved() override {
     ins_.clear();

@@ -112,10 +112,14 @@ std::span<Flag> table() {
        "there."},
       {"ARGOSY_COMM_CHECK", false, startup,
        "Compare checksums of all that collectives send between hosts."},
-      {"ARGOSY_COMM_ALGORITHM", "shares"_s, startup,
-       "How all_reduce goes between hosts: shares (each rank reduces its share of what all send "
-       "it) "
-       "or ring (partial sums go from neighbour to neighbour; not for 16-bit numbers)."},
+      {"ARGOSY_COMM_ALGORITHM", "automatic"_s, startup,
+       "How all_reduce goes between hosts: direct (all send all they have to all), shares (each "
+       "rank reduces its share of what all send it), ring, doubling, halving or tree (partial sums "
+       "are passed on; not for 16-bit numbers); automatic: what the model of the links finds "
+       "fastest for the size."},
+      {"ARGOSY_COMM_LINKS", ""_s, startup,
+       "The model of the links between hosts, alike on all processes: latency, a rank's time for a "
+       "message, bandwidth, as in 30us,5us,10gbit, which is what empty means."},
       {"ARGOSY_AMP_FLOAT16", false, startup,
        "Let auto_cast, decorate and GradScaler take effect for float16 too, which CPUs compute as "
        "float32: for tests of programs."},

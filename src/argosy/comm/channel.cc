@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "argosy/comm/choice.h"
+
 namespace argosy::comm {
 
 namespace {
@@ -66,13 +68,26 @@ std::string text_of_waiting(const Channel& channel, const Header& what, Failure 
   return m.str();
 }
 
+namespace {
+
+// What a rank shows, and what is not seen in that of another one.
+std::string described_beside(const Header& h, const Header& other) {
+  if (h.kind != Kind::all_reduce || h.kind != other.kind || h.detail == other.detail)
+    return describe(h);
+  const auto algorithm = [](const Header& of) { return static_cast<Algorithm>(of.detail & 0xff); };
+  if (algorithm(h) == algorithm(other)) return describe(h) + " (ARGOSY_COMM_LINKS differs)";
+  return describe(h) + " (ARGOSY_COMM_ALGORITHM=" + name_of(algorithm(h)) + ')';
+}
+
+}  // namespace
+
 std::string text_of_disagreement(const Channel& channel, const Header& a, int rank_a,
                                  const Header& b, int rank_b) {
   Message m;
   m << '[' << name_of(a.kind) << "] the ranks of group " << channel.number()
-    << " disagree about collective " << a.sequence << ": expected one for all, got " << describe(a)
-    << " on rank " << channel.world_rank(rank_a) << ", " << describe(b) << " on rank "
-    << channel.world_rank(rank_b)
+    << " disagree about collective " << a.sequence << ": expected one for all, got "
+    << described_beside(a, b) << " on rank " << channel.world_rank(rank_a) << ", "
+    << described_beside(b, a) << " on rank " << channel.world_rank(rank_b)
     << ". Do this: let all ranks make the same calls in the same order, with tensors of the same"
        " shape and dtype.";
   return m.str();

@@ -1,5 +1,6 @@
 #include "argosy/comm/mesh.h"
 
+#include "argosy/base/flags.h"
 #include "argosy/comm/mesh_collectives.h"
 
 namespace argosy::comm {
@@ -14,11 +15,19 @@ Links::~Links() = default;
 Network::~Network() = default;
 Control::~Control() = default;
 
-Algorithm algorithm_of(const std::string& name) {
-  if (name.empty() || name == "shares") return Algorithm::shares;
-  ARGOSY_CHECK(name == "ring", invalid_argument)
-      << "[environment] ARGOSY_COMM_ALGORITHM: expected shares or ring, got '" << name << "'.";
-  return Algorithm::ring;
+const LinkModel& Mesh::model() {
+  static const LinkModel links = links_of(flags::find("ARGOSY_COMM_LINKS").text());
+  return links;
+}
+
+uint32_t Mesh::rules() const {
+  static const uint32_t links = [] {
+    const std::string text = flags::find("ARGOSY_COMM_LINKS").text();
+    uint32_t hash = 0;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    return hash << 8;
+  }();
+  return links | static_cast<uint32_t>(algorithm_);
 }
 
 std::shared_ptr<Mesh> Mesh::world(std::shared_ptr<Network> network, Algorithm algorithm,

@@ -5,17 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "argosy/comm/choice.h"
 #include "argosy/comm/links.h"
 
 namespace argosy::comm {
-
-// How all_reduce goes between many ranks. All ranks of a job choose alike.
-enum class Algorithm : uint8_t {
-  shares,  // each rank reduces its share of what all send it, in the order of ranks
-  ring,    // partial sums go round from neighbour to neighbour
-};
-// Throws for another name.
-ARGOSY_API Algorithm algorithm_of(const std::string& name);
 
 // A channel over links: ranks of several hosts, or of one for tests. Collectives are conversations
 // (Talk) between pairs of ranks, each of which begins with both headers.
@@ -54,6 +47,11 @@ class ARGOSY_API Mesh final : public Channel, public std::enable_shared_from_thi
 
   // For collectives.
   Algorithm algorithm() const { return algorithm_; }
+  // That of ARGOSY_COMM_LINKS.
+  static const LinkModel& model();
+  // By which rules ways are chosen, as a number: ranks that differ must not begin. Its low byte is
+  // the algorithm.
+  uint32_t rules() const;
   Links& links() const { return *links_; }
   Control& control() const { return network_->control(); }
   // What has come from a peer and nobody has taken: the head of what it says next, and more.

@@ -1,12 +1,12 @@
 #include "argosy/comm/mesh_collectives.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "argosy/comm/mesh_reduce.h"
 #include "argosy/comm/shares.h"
 #include "argosy/comm/talk.h"
+#include "argosy/comm/tree.h"
 
 namespace argosy::comm {
 
@@ -32,20 +32,6 @@ void barrier(Mesh& mesh, Talk& talk) {
     talk.wait(pending);
   }
 }
-
-// A binomial tree whose root is the rank `root`: whom a rank hears, and to whom it passes on.
-struct Tree {
-  int parent = -1;
-  std::vector<int> children;  // those with most below them first
-  Tree(int rank, int size, int root) {
-    const int place = (rank + size - root) % size;
-    const auto rank_at = [&](int p) { return (p + root) % size; };
-    int reach = place ? place & -place : static_cast<int>(std::bit_ceil(unsigned(size)));
-    if (place) parent = rank_at(place & (place - 1));
-    for (reach /= 2; reach; reach /= 2)
-      if (place + reach < size) children.push_back(rank_at(place + reach));
-  }
-};
 
 void broadcast_tree(Mesh& mesh, Talk& talk, const Job& job, const Pieces& data) {
   const Tree tree(mesh.rank(), mesh.size(), job.header.root);

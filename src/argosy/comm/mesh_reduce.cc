@@ -74,7 +74,7 @@ Stage lone_stage(Mesh& mesh, const Job& job) {
   return Stage(mesh, job, mesh.scratch(Stage::bytes_for(mesh, job.bytes())), job.bytes());
 }
 
-void all_reduce_alone(Mesh& mesh, Talk& talk, const Job& job) {
+void all_reduce_direct(Mesh& mesh, Talk& talk, const Job& job) {
   const size_t bytes = job.bytes();
   Stage stage = lone_stage(mesh, job);
   each_other(mesh, [&](int r) {
@@ -150,11 +150,26 @@ bool may_be_partial(DType dtype) {
 
 void all_reduce(Mesh& mesh, Talk& talk, const Job& job, const Beside& beside) {
   const size_t extent = std::max(job.bytes(), beside.extent);
-  const bool ring =
-      mesh.algorithm() == Algorithm::ring && mesh.size() > 2 && may_be_partial(job.header.dtype);
-  if (!ring && extent > kAlone) return all_reduce_by_shares(mesh, talk, job, beside);
+  const Algorithm way = choose(mesh.algorithm(), mesh.size(), extent,
+                               may_be_partial(job.header.dtype), Mesh::model());
+  if (way == Algorithm::shares) return all_reduce_by_shares(mesh, talk, job, beside);
   if (beside.before) beside.before(0, extent);
-  ring ? all_reduce_ring(mesh, talk, job) : all_reduce_alone(mesh, talk, job);
+  switch (way) {
+    case Algorithm::ring:
+      all_reduce_ring(mesh, talk, job);
+      break;
+    case Algorithm::doubling:
+      all_reduce_doubling(mesh, talk, job);
+      break;
+    case Algorithm::halving:
+      all_reduce_halving(mesh, talk, job);
+      break;
+    case Algorithm::tree:
+      all_reduce_tree(mesh, talk, job);
+      break;
+    default:
+      all_reduce_direct(mesh, talk, job);
+  }
   if (beside.after) beside.after(0, extent);
 }
 

@@ -18,12 +18,15 @@ struct Beside {
 
 // Reductions over links. Each element is reduced by one rank, in the order of ranks, from what the
 // ranks had: so results are those of Board bit for bit, 16-bit numbers are rounded once, and all
-// ranks get the same. The ring passes partial sums on, in an order of its own.
+// ranks get the same. Those that pass partial sums on have an order of their own (choice.h).
 void all_reduce(Mesh& mesh, Talk& talk, const Job& job, const Beside& beside = {});
 void reduce(Mesh& mesh, Talk& talk, const Job& job);
 void reduce_scatter(Mesh& mesh, Talk& talk, const Job& job);
 
-// Partial sums go round: each link carries each byte twice, between neighbours only.
+// By one of the ways of choice.h, whatever the size. REQUIRES: two ranks at least.
 void all_reduce_ring(Mesh& mesh, Talk& talk, const Job& job);
+void all_reduce_doubling(Mesh& mesh, Talk& talk, const Job& job);
+void all_reduce_halving(Mesh& mesh, Talk& talk, const Job& job);
+void all_reduce_tree(Mesh& mesh, Talk& talk, const Job& job);
 
 }  // namespace argosy::comm

@@ -33,6 +33,7 @@ Talk::Talk(Mesh& mesh, const Job& job)
       since_(Clock::now()),
       looked_(since_) {
   header_.reserved = checks_;
+  if (header_.kind == Kind::all_reduce) header_.detail = mesh.rules();
   mesh_.check();
 }
 

@@ -57,11 +57,16 @@ void run_operation(const Operation& o, Values& values) {
   for (const Ref<Value>& v : o.inputs()) in.push_back(v ? values[v->id] : Tensor());
   for (const Ref<Value>& v : o.attr_values()) elements.push_back(values[v->id]);
   const uint32_t* ends = o.ends.empty() ? nullptr : o.ends.data();
-  // What the kernel writes must be nobody else's.
+  // What the kernel writes must be nobody else's. What it waits for is not: others write it still.
+  const auto under_way = [&](size_t k) {
+    const Operation* made_by = o.operands[k] ? o.operands[k]->producer : nullptr;
+    return made_by && o.op->effect == op::Effect::communicates &&
+           made_by->op->effect == op::Effect::communicates;
+  };
   for (uint32_t i : o.op->writes)
     for (size_t k = op::Inputs(in, ends).place_of(i), n = op::Inputs(in, ends).list(i).size(); n--;
          ++k)
-      in[k] = copy_of(in[k]);
+      if (!under_way(k)) in[k] = copy_of(in[k]);
   const std::vector<size_t> updated = o.updated_inputs();
   for (size_t k : updated) in[k] = copy_of(in[k]);
   op::AttrBox attrs;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/op/dispatch.h"
 #include "argosy/ops/math/math.h"
 #include "tests/cpp/autograd/leaf.h"
 #include "tests/cpp/tensors.h"
@@ -127,6 +128,134 @@ TEST(Exchange, WhoTouchesAGradientWaitsForWhatIsUnderWay) {
   begin();
   clear_grad(w, true);
   EXPECT_EQ(waits, 4);
+}
+
+// x * w, which writes down of which factors gradients are computed.
+class LoggedProduct final : public Node {
+ public:
+  LoggedProduct(Log& log, const char* word, const Tensor& x, const Tensor& w)
+      : log_(log), word_(word), x_(x), w_(w) {
+    edges.push_back(edge_to(x));
+    edges.push_back(edge_to(w));
+  }
+  const char* name() const override { return "product"; }
+  bool computes_apart() const override { return true; }
+  Tensors backward(std::span<const Tensor> dys, const bool* needs) override {
+    const std::string factors = std::string(needs[0] ? "x" : "") + (needs[1] ? "w" : "");
+    log_.words.push_back(word_ + (" d" + factors));
+    op::GradMode off(false);
+    return {needs[0] ? ops::multiply(dys[0], w_) : Tensor(),
+            needs[1] ? ops::multiply(dys[0], x_) : Tensor()};
+  }
+  void release_saved() override {
+    released_ = true;
+    log_.words.push_back(word_ + std::string(" over"));
+  }
+  bool released() const override { return released_; }
+
+ private:
+  Log& log_;
+  const std::string word_;
+  const Tensor x_, w_;
+  bool released_ = false;
+};
+
+Tensor product(Log& log, const char* word, const Tensor& x, const Tensor& w) {
+  Tensor y = ops::multiply(x.detach(), w.detach());
+  tie(y, Ref<Node>::share(make_ref<LoggedProduct>(log, word, x, w).get()), 0);
+  return y;
+}
+
+TEST(Exchange, AProductGivesTheGradientOfAWeightFirst) {
+  Log log;
+  const Tensor x = leaf(2), v = leaf(3), w = leaf(5);
+  log.exchange(v, "v");
+  log.exchange(w, "w");
+  run_backward(product(log, "2", product(log, "1", x, v), w));
+  EXPECT_EQ(log.words, (Words{"2 dw", "w", "2 dx", "2 over", "1 dw", "v", "1 dx", "1 over"}));
+  EXPECT_EQ(elements(grad_of(x)), Floats{15});
+  EXPECT_EQ(elements(grad_of(v)), Floats{10});
+  EXPECT_EQ(elements(grad_of(w)), Floats{6});
+}
+
+TEST(Exchange, AProductIsNotSplitWithoutExchange) {
+  Log log;
+  const Tensor x = leaf(2), w = leaf(5), other = leaf(1);
+  run_backward(product(log, "all", x, w));
+  log.exchange(other, "other");
+  run_backward(ops::add(product(log, "all", x, w), other));
+  EXPECT_EQ(log.words, (Words{"all dxw", "all over", "other", "all dxw", "all over"}));
+}
+
+TEST(Exchange, AProductWithTheCastOfAWeightIsSplit) {
+  Log log;
+  const Tensor x = ops::scale(leaf(2), 1), w = leaf(5);
+  log.exchange(w, "w");
+  run_backward(product(log, "1", x, ops::scale(w, 1)));
+  EXPECT_EQ(log.words, (Words{"1 dw", "w", "1 dx", "1 over"}));
+}
+
+TEST(Exchange, AProductWithACastMadeBeforeIsNotSplit) {
+  Log log;
+  const Tensor w = leaf(5), cast = ops::scale(w, 1);
+  const Tensor given = leaf(2), x = ops::scale(given, 1);
+  log.exchange(w, "w");
+  run_backward(product(log, "1", x, cast));
+  EXPECT_EQ(log.words, (Words{"1 dxw", "1 over", "w"}));
+  EXPECT_EQ(elements(grad_of(given)), Floats{5});
+}
+
+TEST(Exchange, AWeightThatIsAddedToAgainIsNotWaitedFor) {
+  Log log;
+  const Tensor x = leaf(2), w = leaf(3);
+  log.exchange(w, "w");
+  run_backward(product(log, "2", product(log, "1", x, w), w));
+  EXPECT_EQ(log.words, (Words{"2 dxw", "2 over", "1 dw", "w", "1 dx", "1 over"}));
+  EXPECT_EQ(elements(grad_of(w)), Floats{12});
+  EXPECT_EQ(elements(grad_of(x)), Floats{9});
+}
+
+TEST(Exchange, WhatMayWriteAWeightComesAfterItsProduct) {
+  Log log;
+  const Tensor x = leaf(2), w = leaf(3);
+  log.exchange(w, "w");
+  slot(w).after.push_back([&] { *w.detach().data<float>() = 0; });
+  run_backward(product(log, "1", x, w));
+  EXPECT_EQ(log.words, (Words{"1 dxw", "1 over", "w"}));
+  EXPECT_EQ(elements(grad_of(x)), Floats{3});
+}
+
+TEST(Exchange, ASplitProductCanRunAgain) {
+  Log log;
+  const Tensor x = leaf(2), w = leaf(3);
+  log.exchange(w, "w");
+  const Tensor y = product(log, "1", x, w);
+  run_backward(y, true);
+  run_backward(y);
+  EXPECT_EQ(log.words, (Words{"1 dw", "w", "1 dx", "1 dw", "w", "1 dx", "1 over"}));
+  EXPECT_EQ(elements(grad_of(x)), Floats{6});
+  EXPECT_EQ(elements(grad_of(w)), Floats{4});
+}
+
+// Both factors are exchanged, one of them once more than the other.
+TEST(Exchange, EveryLeafOfAProductOfWeightsRunsOnce) {
+  Log log;
+  const Tensor v = leaf(2), w = leaf(3);
+  log.exchange(v, "v");
+  log.exchange(w, "w");
+  const Tensor first = ops::scale(v, 2);
+  run_backward(ops::add(first, product(log, "1", v, w)));
+  EXPECT_EQ(log.words, (Words{"1 dw", "w", "1 dx", "1 over", "v"}));
+  EXPECT_EQ(elements(grad_of(v)), Floats{5});
+  EXPECT_EQ(elements(grad_of(w)), Floats{2});
+}
+
+TEST(Exchange, OpsThatAreProductsSayThatTheyComputeApart) {
+  const Tensor a = leaf(2), b = leaf(3);
+  const auto apart = [](const Tensor& t) { return edge_to(t).node->computes_apart(); };
+  EXPECT_TRUE(apart(ops::multiply(a, b)));
+  EXPECT_FALSE(apart(ops::add(a, b)));
+  EXPECT_FALSE(apart(ops::divide(a, b)));
 }
 
 TEST(Exchange, GradDoesNotReachLeaves) {

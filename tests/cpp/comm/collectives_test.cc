@@ -22,7 +22,9 @@ float sum_of(int size, int64_t i) {
 
 class Collectives : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Collectives,
-                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid,
+                                         Over::doubling, Over::halving, Over::tree,
+                                         Over::automatic),
                          name_of_way);
 class Groups : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Groups,
@@ -96,6 +98,27 @@ TEST_P(Collectives, EachOpOfEachDtype) {
     Tensor c = tensor<complex64>({{1.0f, static_cast<float>(r)}});
     g.all_reduce({c}, Reduce::avg);
     EXPECT_EQ(c.data<complex64>()[0], complex64(1, 1));
+  });
+}
+
+// Of two ranks, by a way of its own; and of tensors that vectors do not divide.
+TEST_P(Collectives, AveragesOfTwo) {
+  with_ranks(2, [](ProcessGroup& g) {
+    const auto r = static_cast<float>(g.rank());
+    Tensor c = tensor<complex64>({{1.0f + r, 3 * r}, {-r, 2.5f}, {0, r}});
+    g.all_reduce({c}, Reduce::avg);
+    EXPECT_EQ(values<complex64>(c),
+              (std::vector<complex64>{{1.5f, 1.5f}, {-0.5f, 2.5f}, {0, 0.5f}}));
+    const float tiny = std::numeric_limits<float>::denorm_min();
+    Tensor x = tensor<float>({r * tiny, 3 * tiny, r ? INFINITY : 1.0f, r ? -2.0f : 2.0f, 7});
+    g.all_reduce({x}, Reduce::avg);
+    EXPECT_EQ(values<float>(x), (std::vector<float>{tiny / 2, 3 * tiny, INFINITY, 0, 7}));
+    Tensor y = tensor<double>(std::vector<double>(1003, 1.0 + r));
+    g.all_reduce({y}, Reduce::avg);
+    EXPECT_EQ(values<double>(y), std::vector<double>(1003, 1.5));
+    Tensor h = tensor<float16>({float16(1.0f + r)});
+    g.all_reduce({h}, Reduce::avg);
+    EXPECT_EQ(static_cast<float>(h.data<float16>()[0]), 1.5f);
   });
 }
 

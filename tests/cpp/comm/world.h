@@ -15,7 +15,13 @@
 namespace argosy::comm {
 
 // What connects the ranks of a test.
-enum class Over { board, mesh, ring, hybrid };
+enum class Over { board, mesh, ring, hybrid, doubling, halving, tree, automatic };
+
+inline const char* name_of(Over over) {
+  constexpr const char* kNames[] = {"board",    "mesh",    "ring", "hybrid",
+                                    "doubling", "halving", "tree", "automatic"};
+  return kNames[static_cast<int>(over)];
+}
 
 // How each rank gets its group; called on the rank's thread.
 using Connect = std::function<std::shared_ptr<ProcessGroup>(double seconds)>;
@@ -43,7 +49,7 @@ inline std::vector<Connect> connections(Over over, int size) {
             seconds);
       });
   } else {
-    const Algorithm algorithm = over == Over::ring ? Algorithm::ring : Algorithm::shares;
+    const Algorithm algorithm = algorithm_of(over == Over::mesh ? "shares" : name_of(over));
     for (auto& network : thread_networks(size))
       out.push_back([network, algorithm](double seconds) mutable {
         return ProcessGroup::world(Mesh::world(std::move(network), algorithm, seconds), seconds);
@@ -86,8 +92,7 @@ class Ranks : public testing::TestWithParam<Over> {
 };
 
 inline std::string name_of_way(const testing::TestParamInfo<Over>& info) {
-  constexpr const char* kNames[] = {"board", "mesh", "ring", "hybrid"};
-  return kNames[static_cast<int>(info.param)];
+  return name_of(info.param);
 }
 
 template <class T>

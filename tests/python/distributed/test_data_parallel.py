@@ -29,6 +29,12 @@ def test_exchange_while_backward_goes_on(count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_parameters_that_are_left_out(count):
+    for rank in ranks.run("unused", count):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("seed", [1, 2])  # an even one: all parameters are used
 def test_random_passes(seed, count):

@@ -1,6 +1,7 @@
 """Groups of processes on several hosts: network namespaces where there can be any, and what needs none."""
 
 import os
+import pathlib
 import re
 import secrets
 import signal
@@ -33,8 +34,8 @@ def start(hosts, each, program, *arguments, environ=None):
         ARGOSY_JOB_TOKEN=secrets.token_hex(8),
         ARGOSY_COMM_TIMEOUT="30",
         ARGOSY_NUM_THREADS="1",
-        **(environ or {}),
     )
+    common.update(environ or {})
     argv = [sys.executable, str(ranks.HERE / f"{program}.py"), *arguments]
     return [
         ranks.Rank(
@@ -65,8 +66,11 @@ def test_collectives_between_hosts(count, each):
 @pytest.mark.parametrize("count", [3, 4])
 @pytest.mark.parametrize(
     "environ",
-    [{"ARGOSY_COMM_CHECK": "1"}, {"ARGOSY_COMM_ALGORITHM": "ring"}],
-    ids=["checksums", "ring"],
+    [
+        {"ARGOSY_COMM_CHECK": "1"},
+        *[{"ARGOSY_COMM_ALGORITHM": way} for way in ("ring", "doubling", "halving", "tree")],
+    ],
+    ids=["checksums", "ring", "doubling", "halving", "tree"],
 )
 def test_collectives_in_other_ways(count, environ):
     environ = {"ARGOSY_COMM_ENGINE": "tcp", **environ}
@@ -138,6 +142,42 @@ def test_the_host_of_the_store_that_is_cut_off(tmp_path):
                 rank.process.kill()
         for rank in (started[0], started[2]):
             assert rank.code == 3 and "RankLostError" in rank.text, rank.text
+
+
+def stores_of(token):
+    """Processes that keep the store of the job with this secret."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            is_store = (folder / "comm").read_text().strip() == "argosy-store"
+            if is_store and token.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            pass  # it has ended meanwhile
+    return found
+
+
+@needs_hosts
+@pytest.mark.parametrize("cut", [0, 1])
+def test_the_store_does_not_wait_for_a_host_that_is_cut_off(tmp_path, cut):
+    token = secrets.token_hex(8)
+    with Hosts(3) as hosts:
+        environ = {"FOLDER": str(tmp_path), "ARGOSY_JOB_TOKEN": token}
+        started = start(hosts, 1, "fails", "wait-collective", environ=environ)
+        try:
+            for number in range(3):
+                ranks.wait_for(tmp_path / str(number), 60)
+            assert len(stores_of(token)) == 1
+            hosts.cut(cut)
+            for rank in (started[0], started[2]):
+                rank.collect(30)
+        finally:
+            for rank in started:
+                rank.process.kill()
+        before = time.monotonic()
+        while stores_of(token):
+            assert time.monotonic() - before < 30, "the store is still there"
+            time.sleep(0.1)
 
 
 @needs_hosts

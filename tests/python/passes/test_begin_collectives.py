@@ -66,3 +66,76 @@ def test_gradients():
         r.fetch(sums, *r.gradients([(sums * argosy.tanh(a)).sum()], [a]))
     r.check("begin_collectives")
     r.check("train")
+
+
+def test_every_collective_with_a_result_of_its_own():
+    with Recorded() as r:
+        a = r.input(x[None])
+        between = []
+
+        def beside(results):
+            between.append(argosy.tanh(a))
+            return [t * 2 for t in results]
+
+        called = [
+            [_core.ops.all_gather(a, 1)],
+            [_core.ops.reduce_scatter(a, 1)],
+            [_core.ops.gather_to(a, 0, 1)],
+            [_core.ops.scatter_from(a[0], a, 0, 1)],
+            [_core.ops.reduce_to(a, 0)],
+            [_core.ops.broadcast_from(a, 0)],
+            _core.ops.alltoall([a], [a]),
+            _core.ops.all_gather_unequal(a, [a]),
+        ]
+        r.fetch(*[t for results in called for t in beside(results)], *between)
+    names = ops(r.check("begin_collectives"))
+    begun = [name.removesuffix("_begin") for name in names if name.endswith("_begin")]
+    assert begun == [
+        "all_gather", "reduce_scatter", "gather_to", "scatter_from", "reduce_to", "broadcast_from",
+        "alltoall", "all_gather_unequal",
+    ]  # fmt: skip
+    assert names.count("collective_end") == len(begun) and not set(begun) & set(names)
+
+
+def test_views_of_a_result_do_not_wait_for_it():
+    with Recorded() as r:
+        a = r.input(x)
+        parts = argosy.unbind(_core.ops.all_gather(a, 1), 0)
+        between = argosy.tanh(a)
+        r.fetch(parts[0].t() + 1, between)
+    assert ops(r.check("begin_collectives")) == [
+        "all_gather_begin", "tanh", "collective_end", "unbind", "transpose", "add",
+    ]  # fmt: skip
+
+
+def test_views_alone_are_nothing_to_go_on_beside():
+    with Recorded() as r:
+        a = r.input(x)
+        r.fetch(argosy.unbind(_core.ops.all_gather(a, 1), 0)[0] + 1)
+    assert ops(r.rewrite("begin_collectives")) == ["all_gather", "unbind", "add"]
+
+
+def test_a_begun_collective_keeps_its_operand():
+    """What comes between may not work in memory that is still sent."""
+    with Recorded() as r:
+        a = r.input(x)
+        sent = argosy.exp(a)
+        gathered = _core.ops.all_gather(sent, 1)
+        r.fetch(argosy.tanh(sent) * 3, gathered + 1)
+    program = r.check("inference")
+    assert "all_gather_begin" in str(program)
+
+
+def test_a_parameter_that_is_updated_meanwhile():
+    """What is sent is its value of before."""
+    w = argosy.create_parameter(x.shape, "float64")
+    with Recorded() as r:
+        a = r.input(x)
+        gathered, sums = _core.ops.all_gather(w, 1), _core.ops.all_reduce(w)
+        with argosy.no_grad():
+            w.add_(a)
+        between = argosy.tanh(a)
+        r.fetch(gathered + 1, sums + 1, between)
+    for passes in ("begin_collectives", "train"):
+        program = r.check(passes)
+        assert "all_gather_begin" in str(program) and "all_reduce_start" in str(program)

@@ -157,6 +157,16 @@ Fd connect_tcp(const Address& to, Clock::time_point until) {
   }
 }
 
+void end_when_unreachable(const Fd& socket, std::chrono::seconds limit) {
+  const auto seconds = static_cast<int>(limit.count());
+  constexpr int kProbes = 4;
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 2 / kProbes));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, seconds * 1000);  // of what was sent
+}
+
 std::string own_host(const Fd& socket) {
   sockaddr_storage a{};
   socklen_t size = sizeof a;

@@ -26,6 +26,9 @@ int port_of(const Fd& socket);
 Fd accept_tcp(const Fd& listener, Clock::time_point until);
 // Tries again until somebody listens there; empty if nobody did before `until`.
 ARGOSY_API Fd connect_tcp(const Address& to, Clock::time_point until);
+// Its connection ends when the other host has not answered for so long. A process there that is
+// stopped does not matter: its host answers.
+void end_when_unreachable(const Fd& socket, std::chrono::seconds limit);
 // The address of this end: by which the other one reaches this host.
 ARGOSY_API std::string own_host(const Fd& socket);
 // The address of a network interface (ARGOSY_SOCKET_IFNAME: the first that is there of a list with

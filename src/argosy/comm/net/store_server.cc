@@ -22,6 +22,8 @@ namespace {
 constexpr std::chrono::seconds kProofLimit{10};
 constexpr size_t kUnproved = 256;  // most bytes of one who has proved nothing
 constexpr std::chrono::milliseconds kTick{100};
+// A client whose host does not answer has ended: else it would be waited for.
+constexpr std::chrono::seconds kUnreachable{10};
 
 }  // namespace
 
@@ -93,6 +95,7 @@ void StoreServer::accept_clients() {
   for (;;) {
     Fd fd = accept_tcp(listener_, Clock::time_point::min());
     if (!fd) return;
+    end_when_unreachable(fd, kUnreachable);
     clients_.push_back(std::make_unique<Client>(std::move(fd)));
   }
 }

@@ -17,7 +17,8 @@ namespace argosy::comm::net {
 
 // Keys and values that the ranks of a job share, and who of them lives: a rank that watches has to
 // beat; whose connection ends without a word, or who is silent for kSilent, is gone for good, and
-// all watchers are told. Clients prove that they have the job's token.
+// all watchers are told. The connection of a host that cannot be reached ends. Clients prove that
+// they have the job's token.
 //
 // Threads: run() is one thread's; nobody else touches anything but stop().
 class ARGOSY_API StoreServer {

@@ -1,4 +1,4 @@
-#include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
@@ -35,10 +35,10 @@ void alltoall_infer(InferContext& c, const GroupAttrs&) {
   infer_likes(c, likes, xs[0].dtype());
 }
 
-void alltoall_run(KernelFrame& f, const GroupAttrs& a) {
+Begun alltoall_call(KernelFrame& f, Mode mode, const GroupAttrs& a) {
   const auto xs = f.in.list(0);
   const auto group = group_of(f.name(), a.group, static_cast<int64_t>(xs.size()));
-  group->alltoall({f.out.begin(), f.out.end()}, {xs.begin(), xs.end()});
+  return {group, group->alltoall({f.out.begin(), f.out.end()}, {xs.begin(), xs.end()}, mode)};
 }
 
 // A gradient goes back where its tensor came from.
@@ -61,12 +61,13 @@ ARGOSY_OP(alltoall, GroupAttrs)
     .shape_only()
     .list_output("out")
     .infer(alltoall_infer)
-    .kernel("group", alltoall_run)
+    .kernel("group", run_whole<alltoall_call>)
     .strided()
     .gradient(alltoall_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool alltoall_begins = describe_begin(alltoall_op, alltoall_call);
 [[maybe_unused]] const bool alltoall_described =
     describe_exchange("alltoall", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<GroupAttrs>(attrs);
@@ -79,9 +80,9 @@ void all_gather_unequal_infer(InferContext& c, const GroupAttrs&) {
   infer_likes(c, likes, c.in[0].dtype());
 }
 
-void all_gather_unequal_run(KernelFrame& f, const GroupAttrs& a) {
+Begun all_gather_unequal_call(KernelFrame& f, Mode mode, const GroupAttrs& a) {
   const auto group = group_of(f.name(), a.group, static_cast<int64_t>(f.in.list(1).size()));
-  group->all_gather({f.out.begin(), f.out.end()}, f.in[0], true);
+  return {group, group->all_gather({f.out.begin(), f.out.end()}, f.in[0], true, mode)};
 }
 
 // Everybody has part of the gradient of x: they are sent here and added.
@@ -105,12 +106,14 @@ ARGOSY_OP(all_gather_unequal, GroupAttrs)
     .shape_only()
     .list_output("out")
     .infer(all_gather_unequal_infer)
-    .kernel("group", all_gather_unequal_run)
+    .kernel("group", run_whole<all_gather_unequal_call>)
     .strided()
     .gradient(all_gather_unequal_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool all_gather_unequal_begins =
+    describe_begin(all_gather_unequal_op, all_gather_unequal_call);
 [[maybe_unused]] const bool all_gather_unequal_described =
     describe_exchange("all_gather_unequal", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<GroupAttrs>(attrs);

@@ -6,6 +6,8 @@
 namespace argosy::comm {
 namespace {
 
+constexpr std::string_view kBegin = "_begin";  // X_begin exchanges what X does
+
 std::map<std::string_view, ExchangeOf>& table() {
   static std::map<std::string_view, ExchangeOf> all;
   return all;
@@ -18,9 +20,14 @@ bool describe_exchange(const char* op, ExchangeOf fn) {
 }
 
 std::optional<Exchange> exchange_of(const op::OpDef& op, const op::Inputs& in, const void* attrs) {
-  const auto it = table().find(op.name);
+  std::string_view name = op.name;
+  const bool begins = name.ends_with(kBegin);
+  if (begins) name.remove_suffix(kBegin.size());
+  const auto it = table().find(name);
   if (it == table().end()) return std::nullopt;
-  return it->second(in, attrs);
+  Exchange e = it->second(in, attrs);
+  e.begins |= begins;
+  return e;
 }
 
 Exchange exchange(Kind kind, int64_t group, std::span<const Tensor> tensors, Reduce op,

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
 #include "argosy/ops/math/math.h"
 
@@ -24,8 +24,9 @@ void all_gather_infer(InferContext& c, const AllGatherAttrs& a) {
   c.out[0].shape = stacked(c.in[0].shape(), a.ranks);
 }
 
-void all_gather_run(KernelFrame& f, const AllGatherAttrs& a) {
-  group_of(f.name(), a.group, a.ranks)->all_gather(rows_of(f.out[0]), f.in[0], false);
+Begun all_gather_call(KernelFrame& f, Mode mode, const AllGatherAttrs& a) {
+  const auto group = group_of(f.name(), a.group, a.ranks);
+  return {group, group->all_gather(rows_of(f.out[0]), f.in[0], false, mode)};
 }
 
 Tensors all_gather_grad(const GradCall& c, const AllGatherAttrs& a) {
@@ -37,12 +38,13 @@ ARGOSY_OP(all_gather, AllGatherAttrs)
     .input("x")
     .output("out")
     .infer(all_gather_infer)
-    .kernel("group", all_gather_run)
+    .kernel("group", run_whole<all_gather_call>)
     .strided()
     .gradient(all_gather_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool all_gather_begins = describe_begin(all_gather_op, all_gather_call);
 [[maybe_unused]] const bool all_gather_described =
     describe_exchange("all_gather", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<AllGatherAttrs>(attrs);
@@ -62,9 +64,10 @@ void reduce_scatter_infer(InferContext& c, const ReduceScatterAttrs& a) {
   c.out[0].shape = unstacked(c.name(), c.in[0], a.ranks);
 }
 
-void reduce_scatter_run(KernelFrame& f, const ReduceScatterAttrs& a) {
-  group_of(f.name(), a.group, a.ranks)
-      ->reduce_scatter(f.out[0], rows_of(f.in[0]), reduce_of(f.name(), a.reduce));
+Begun reduce_scatter_call(KernelFrame& f, Mode mode, const ReduceScatterAttrs& a) {
+  const auto group = group_of(f.name(), a.group, a.ranks);
+  return {group,
+          group->reduce_scatter(f.out[0], rows_of(f.in[0]), reduce_of(f.name(), a.reduce), mode)};
 }
 
 Tensors reduce_scatter_grad(const GradCall& c, const ReduceScatterAttrs& a) {
@@ -81,12 +84,14 @@ ARGOSY_OP(reduce_scatter, ReduceScatterAttrs)
     .input("x")
     .output("out")
     .infer(reduce_scatter_infer)
-    .kernel("group", reduce_scatter_run)
+    .kernel("group", run_whole<reduce_scatter_call>)
     .strided()
     .gradient(reduce_scatter_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool reduce_scatter_begins =
+    describe_begin(reduce_scatter_op, reduce_scatter_call);
 [[maybe_unused]] const bool reduce_scatter_described =
     describe_exchange("reduce_scatter", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<ReduceScatterAttrs>(attrs);
@@ -108,11 +113,12 @@ void gather_to_infer(InferContext& c, const RootAttrs& a) {
   c.out[0].shape = stacked(c.in[0].shape(), a.ranks);
 }
 
-void gather_to_run(KernelFrame& f, const RootAttrs& a) {
+Begun gather_to_call(KernelFrame& f, Mode mode, const RootAttrs& a) {
   const auto group = group_of(f.name(), a.group, a.ranks);
   const bool root = group->rank() == a.root;
-  group->gather(root ? rows_of(f.out[0]) : TensorList(), f.in[0], static_cast<int>(a.root));
   if (!root) std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+  return {group, group->gather(root ? rows_of(f.out[0]) : TensorList(), f.in[0],
+                               static_cast<int>(a.root), mode)};
 }
 
 Tensors gather_to_grad(const GradCall& c, const RootAttrs& a);
@@ -122,12 +128,13 @@ ARGOSY_OP(gather_to, RootAttrs)
     .input("x", kAny, op::Save::shape)
     .output("out")
     .infer(gather_to_infer)
-    .kernel("group", gather_to_run)
+    .kernel("group", run_whole<gather_to_call>)
     .strided()
     .gradient(gather_to_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool gather_to_begins = describe_begin(gather_to_op, gather_to_call);
 [[maybe_unused]] const bool gather_to_described =
     describe_exchange("gather_to", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<RootAttrs>(attrs);
@@ -146,14 +153,15 @@ void scatter_from_infer(InferContext& c, const RootAttrs& a) {
       << c.in[1] << ". Do this: stack one such tensor for each rank.";
 }
 
-void scatter_from_run(KernelFrame& f, const RootAttrs& a) {
+Begun scatter_from_call(KernelFrame& f, Mode mode, const RootAttrs& a) {
   const auto group = group_of(f.name(), a.group, a.ranks);
   const bool root = group->rank() == a.root;
   ARGOSY_CHECK(!root || f.in[1].defined(), invalid_argument)
       << '[' << f.name() << "] rank " << a.root
       << " has to have what is scattered: expected x there, got none. Do this: pass the list of "
          "tensors at src.";
-  group->scatter(f.out[0], root ? rows_of(f.in[1]) : TensorList(), static_cast<int>(a.root));
+  return {group, group->scatter(f.out[0], root ? rows_of(f.in[1]) : TensorList(),
+                                static_cast<int>(a.root), mode)};
 }
 
 Tensors scatter_from_grad(const GradCall& c, const RootAttrs& a);
@@ -165,12 +173,14 @@ ARGOSY_OP(scatter_from, RootAttrs)
     .optional_input("x")
     .output("out")
     .infer(scatter_from_infer)
-    .kernel("group", scatter_from_run)
+    .kernel("group", run_whole<scatter_from_call>)
     .strided()
     .gradient(scatter_from_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool scatter_from_begins =
+    describe_begin(scatter_from_op, scatter_from_call);
 [[maybe_unused]] const bool scatter_from_described =
     describe_exchange("scatter_from", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<RootAttrs>(attrs);

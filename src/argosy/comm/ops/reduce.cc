@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -84,6 +84,14 @@ void check_others(const char* what, const std::string& others, const char* first
       << "'. Do this: pass one of them.";
 }
 
+// x, or a copy of it where it has the memory of `out`.
+Tensor apart(const Tensor& x, const Tensor& out) {
+  if (out.raw() != x.raw()) return x;
+  Tensor copy = Tensor::empty(x.shape(), x.dtype());
+  op::copy_into(copy, x);
+  return copy;
+}
+
 struct ReduceAttrs {
   int64_t root = 0;
   int64_t group = 0;
@@ -104,12 +112,17 @@ void reduce_infer(InferContext& c, const ReduceAttrs& a) {
   check_others(c.name(), a.others, kOwn, kZero);
 }
 
-void reduce_run(KernelFrame& f, const ReduceAttrs& a) {
-  settle(f.out[0], f.in[0]);
+Begun reduce_call(KernelFrame& f, Mode mode, const ReduceAttrs& a) {
   const auto group = Groups::current().find(a.group, f.name());
-  group->reduce({f.out[0]}, static_cast<int>(a.root), reduce_of(f.name(), a.reduce));
-  if (group->rank() != a.root && a.others == kZero)
+  const auto root = static_cast<int>(a.root);
+  const Reduce op = reduce_of(f.name(), a.reduce);
+  if (group->rank() != root && a.others == kZero) {
+    const Tensor own = apart(f.in[0], f.out[0]);
     std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+    return {group, group->reduce({own}, root, op, mode)};
+  }
+  settle(f.out[0], f.in[0]);
+  return {group, group->reduce({f.out[0]}, root, op, mode)};
 }
 
 Tensors reduce_grad(const GradCall& c, const ReduceAttrs& a);
@@ -121,12 +134,13 @@ ARGOSY_OP(reduce_to, ReduceAttrs)
     .input("x")
     .output("out")
     .infer(reduce_infer)
-    .kernel("group", reduce_run)
+    .kernel("group", run_whole<reduce_call>)
     .overwrites()
     .gradient(reduce_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool reduce_to_begins = describe_begin(reduce_to_op, reduce_call);
 [[maybe_unused]] const bool reduce_to_described =
     describe_exchange("reduce_to", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<ReduceAttrs>(attrs);
@@ -137,17 +151,18 @@ void broadcast_infer(InferContext& c, const BroadcastAttrs& a) {
   check_others(c.name(), a.others, kRoot, kOwn);
 }
 
-void broadcast_run(KernelFrame& f, const BroadcastAttrs& a) {
+Begun broadcast_call(KernelFrame& f, Mode mode, const BroadcastAttrs& a) {
   const auto group = Groups::current().find(a.group, f.name());
-  const bool adds = a.others == kOwn && group->rank() != a.root;
-  Tensor own = f.in[0];
-  if (adds && f.out[0].raw() == own.raw()) {
-    own = Tensor::empty(own.shape(), own.dtype());
-    op::copy_into(own, f.in[0]);
+  const auto root = static_cast<int>(a.root);
+  if (a.others != kOwn) {
+    settle(f.out[0], f.in[0]);
+    return {group, group->broadcast({f.out[0]}, root, mode)};
   }
+  const Tensor own = apart(f.in[0], f.out[0]);
   settle(f.out[0], f.in[0]);
-  group->broadcast({f.out[0]}, static_cast<int>(a.root));
-  if (adds) op::copy_into(f.out[0], ops::add(f.out[0], own));
+  auto work = group->broadcast({f.out[0]}, root);  // what is left to do here needs its result
+  if (group->rank() != root) op::copy_into(f.out[0], ops::add(f.out[0], own));
+  return {group, work};
 }
 
 Tensors broadcast_grad(const GradCall& c, const BroadcastAttrs& a);
@@ -157,12 +172,14 @@ ARGOSY_OP(broadcast_from, BroadcastAttrs)
     .input("x")
     .output("out")
     .infer(broadcast_infer)
-    .kernel("group", broadcast_run)
+    .kernel("group", run_whole<broadcast_call>)
     .overwrites()
     .gradient(broadcast_grad)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool broadcast_from_begins =
+    describe_begin(broadcast_from_op, broadcast_call);
 [[maybe_unused]] const bool broadcast_from_described =
     describe_exchange("broadcast_from", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<BroadcastAttrs>(attrs);

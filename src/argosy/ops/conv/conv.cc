@@ -144,9 +144,12 @@ Tensor bias_grad(const Tensor& dy, const Tensor& bias, bool channels_last) {
   return reshape_like(sum_like(dy, column), bias);
 }
 Tensors conv_grad(const GradCall& c, const ConvAttrs& a) {
-  return {c.needs(0) ? conv_data(c.dy(), c.in[1], c.in[0], a) : Tensor(),
-          c.needs(1) ? conv_weight(c.in[0], c.dy(), c.in[1], a) : Tensor(),
-          c.needs(2) ? bias_grad(c.dy(), c.in[2], a.cl) : Tensor()};
+  // That of x last: processes exchange the others meanwhile.
+  Tensor dx, dw, db;
+  if (c.needs(1)) dw = conv_weight(c.in[0], c.dy(), c.in[1], a);
+  if (c.needs(2)) db = bias_grad(c.dy(), c.in[2], a.cl);
+  if (c.needs(0)) dx = conv_data(c.dy(), c.in[1], c.in[0], a);
+  return {dx, dw, db};
 }
 // Each element on the output's side meets the weights of its channel.
 double arithmetic_of(int64_t outputs, const Shape& w) {
@@ -358,9 +361,11 @@ Tensors transpose_grad(const GradCall& c, const ConvTransposeAttrs& t) {
          "padding as numbers.";
   ConvAttrs a = explicit_attrs(c.in[0].shape(), c.in[1].shape(), t);
   // Sizes that output_padding adds do not change what conv gives back: it has x's form.
-  return {c.needs(0) ? conv_any(c.dy(), c.in[1], a) : Tensor(),
-          c.needs(1) ? conv_weight(c.dy(), c.in[0], c.in[1], a) : Tensor(),
-          c.needs(2) ? bias_grad(c.dy(), c.in[2], t.cl) : Tensor()};
+  Tensor dx, dw, db;
+  if (c.needs(1)) dw = conv_weight(c.dy(), c.in[0], c.in[1], a);
+  if (c.needs(2)) db = bias_grad(c.dy(), c.in[2], t.cl);
+  if (c.needs(0)) dx = conv_any(c.dy(), c.in[1], a);
+  return {dx, dw, db};
 }
 
 #define ARGOSY_CONV_TRANSPOSE(name)                                                                \

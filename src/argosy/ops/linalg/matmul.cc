@@ -151,10 +151,6 @@ Tensors product_grads(const Tensor& left, const Tensor& right, Tensor dy, bool o
     y = unsqueeze(y, {1});
     dy = unsqueeze(dy, {-1});
   }
-  if (of_left) {
-    dx = tx ? matmul(y, dy, ty, true) : matmul(dy, y, false, !ty);
-    dx = left.rank() == 1 ? reshape_like(sum_like(dx, x), left) : sum_like(dx, left);
-  }
   if (of_right) {
     if (y.rank() == 2 && x.rank() > 2 && !tx) {
       Tensor rows = flatten(x, 0, -2), drows = flatten(dy, 0, -2);
@@ -164,6 +160,12 @@ Tensors product_grads(const Tensor& left, const Tensor& right, Tensor dy, bool o
       dw = sum_like(dw, y);
     }
     dw = reshape_like(dw, right);
+  }
+  // That of x last: x itself is not needed any more then, and processes exchange that of a weight
+  // meanwhile.
+  if (of_left) {
+    dx = tx ? matmul(y, dy, ty, true) : matmul(dy, y, false, !ty);
+    dx = left.rank() == 1 ? reshape_like(sum_like(dx, x), left) : sum_like(dx, left);
   }
   return {dx, dw};
 }
@@ -282,7 +284,7 @@ Tensors linear_grad(const GradCall& c, const NoAttrs&) {
     const Tensors found = product_grads(x, w, dm, c.needs(0), c.needs(1), {});
     return {found[0], found[1], db};
   }
-  // That of x last: x itself is not needed any more then.
+  // In the order of product_grads.
   if (c.needs(1)) {
     if (x.rank() == 1)
       dw = matmul(unsqueeze(x, {1}), unsqueeze(dy, {0}));

@@ -95,6 +95,23 @@ def beside_others(x):
     return [*sums, between + sums[0], between, last, x + 0]
 
 
+def all_beside_others(x):
+    """Every collective, with others and operations between it and who reads it."""
+    y, z = x * 2, x + 3
+    tasks = [dist.broadcast(y, src=size - 1, sync_op=False), dist.reduce(z, dst=0, sync_op=False)]
+    parts, rows, sum_of, mine = [], [], paddle.zeros_like(x), paddle.zeros_like(x)
+    sent = x.exp()
+    tasks.append(dist.all_gather(parts, sent, sync_op=False))
+    tasks.append(dist.reduce_scatter(sum_of, [x * k for k in range(size)], sync_op=False))
+    tasks.append(dist.alltoall(rows, [x - k for k in range(size)], sync_op=False))
+    scattered = [x + k for k in range(size)] if rank == 0 else None
+    tasks.append(dist.scatter(mine, scattered, src=0, sync_op=False))
+    between = sent * 5  # reads what is being sent
+    for task in tasks:
+        task.wait()
+    return [y, z, *parts, sum_of, *rows, mine, between]
+
+
 def through_views(x):
     base = x * 1
     view = base.reshape([2, 2]).t()
@@ -120,7 +137,7 @@ def in_control_flow(x):
 
 FUNCTIONS = (
     all_reduces, to_and_from_one, gathers, scatters, exchanges, unequal, messages, in_a_group, beside_others,
-    through_views,
+    all_beside_others, through_views,
 )  # fmt: skip
 
 x = numbers(rank, 4)
