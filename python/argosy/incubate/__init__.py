@@ -34,8 +34,8 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "data_generator":
+    if name in ("data_generator", "distributed"):
         import importlib
 
-        return importlib.import_module("argosy.incubate.data_generator")
+        return importlib.import_module(f"argosy.incubate.{name}")
     raise AttributeError(f"module 'argosy.incubate' has no attribute {name!r}")
