@@ -65,16 +65,24 @@ def test_halves_go_away_from_zero_or_to_even():
 
 def test_just_below_a_half_goes_down():
     x = argosy.to_tensor([float(np.nextafter(np.float32(0.5), np.float32(0)))])
-    assert _core.ops.fake_quantize_dequantize(x, argosy.to_tensor([127.0]), 8, 1, -1).tolist() == [0]
+    assert _core.ops.fake_quantize_dequantize(x, argosy.to_tensor([127.0]), 8, 1, -1).tolist() == [
+        0
+    ]
 
 
 def test_many_channels_over_many_chunks():
     rng = np.random.default_rng(0)
     for shape, axis in (((70_001,), -1), ((300, 171), 1), ((3, 5, 4_001), 1), ((40_000, 2), 0)):
         x = rng.standard_normal(shape).astype("float32")
-        scale = np.abs(x).max(tuple(i for i in range(x.ndim) if i != axis)) if axis >= 0 else np.abs(x).max()
+        scale = (
+            np.abs(x).max(tuple(i for i in range(x.ndim) if i != axis))
+            if axis >= 0
+            else np.abs(x).max()
+        )
         scale = np.asarray(scale).reshape(-1)
-        out = _core.ops.fake_quantize_dequantize(argosy.to_tensor(x), argosy.to_tensor(scale), 8, 1, axis)
+        out = _core.ops.fake_quantize_dequantize(
+            argosy.to_tensor(x), argosy.to_tensor(scale), 8, 1, axis
+        )
         wanted = rounded_as_codes(x.astype("float64"), scale, quant_axis=axis)
         # A number in the middle of two codes may go either way.
         step = scale.max() / 127

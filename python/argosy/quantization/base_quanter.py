@@ -10,6 +10,9 @@ from argosy.nn import Layer
 class BaseQuanter(Layer, abc.ABC):
     """Base class of layers that round their input as integers would, and know the scales they go by.
 
+    Args:
+        layer (Layer, optional): whose operand it is for; its name is kept as ``layer_name``.
+
     Examples:
         >>> class Halves(argosy.quantization.BaseQuanter):
         ...     def forward(self, input):
@@ -29,6 +32,11 @@ class BaseQuanter(Layer, abc.ABC):
         >>> Halves()(argosy.to_tensor([0.2, 0.3])).tolist()
         [0.0, 0.5]
     """
+
+    def __init__(self, layer=None):
+        super().__init__()
+        # Of the layer whose operand this is for; None if it was made for none.
+        self.layer_name = None if layer is None else layer.full_name()
 
     @abc.abstractmethod
     def forward(self, input):

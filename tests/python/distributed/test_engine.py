@@ -50,7 +50,11 @@ def test_strategies_have_categories():
 
 
 def test_strategies_from_dicts():
-    config = {"amp": {"enable": True, "dtype": "bfloat16", "other": 3}, "seed": 5, "full_graph": False}
+    config = {
+        "amp": {"enable": True, "dtype": "bfloat16", "other": 3},
+        "seed": 5,
+        "full_graph": False,
+    }
     strategy = dist.Strategy(config)
     assert strategy.amp.enable and strategy.amp.dtype == "bfloat16" and strategy.seed == 5
     assert not strategy.full_graph and not hasattr(strategy.amp, "other")
@@ -138,7 +142,9 @@ def test_bfloat16():
     assert model(paddle.to_tensor(X)).dtype == paddle.bfloat16
 
 
-@pytest.mark.parametrize("category", ["sharding", "pipeline", "recompute", "qat", "tuning", "dataset"])
+@pytest.mark.parametrize(
+    "category", ["sharding", "pipeline", "recompute", "qat", "tuning", "dataset"]
+)
 def test_what_is_not_there_is_refused_by_name(category):
     strategy = dist.Strategy({category: {"enable": True}})
     layer, optimizer = linear()

@@ -257,7 +257,11 @@ def test_static_programs():
             assert len(masks) == 2
             scope = paddle.static.global_scope()
             for _ in range(3):
-                exe.run(main, feed={"x": RNG.standard_normal((4, 8)).astype("float32")}, fetch_list=[loss])
+                exe.run(
+                    main,
+                    feed={"x": RNG.standard_normal((4, 8)).astype("float32")},
+                    fetch_list=[loss],
+                )
                 for name in masks:
                     weight = np.array(scope.find_var(name).get_tensor())
                     assert is_sparse(weight) and asp.calculate_density(weight) == 0.5

@@ -55,7 +55,9 @@ def test_each_token_sees_its_experts(recompute):
     x = rng.standard_normal((2, 5, WIDTH)).astype("float32")
     given = paddle.to_tensor(x, stop_gradient=False)
     out = layer(given)
-    np.testing.assert_allclose(out.numpy(), by_hand(layer, x, weights, chosen), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        out.numpy(), by_hand(layer, x, weights, chosen), rtol=1e-4, atol=1e-5
+    )
     out.sum().backward()
     seen = [(weights * (chosen == e)).sum() for e in range(EXPERTS)]
     for number, expert in enumerate(layer.experts):
@@ -71,7 +73,14 @@ def test_each_token_sees_its_experts(recompute):
 
 
 @pytest.mark.parametrize(
-    "gate", [None, {"type": "gshard"}, {"type": "naive", "top_k": 3}, {"type": "switch", "top_k": 1}, {"type": None}]
+    "gate",
+    [
+        None,
+        {"type": "gshard"},
+        {"type": "naive", "top_k": 3},
+        {"type": "switch", "top_k": 1},
+        {"type": None},
+    ],
 )
 def test_layers_train(gate):
     paddle.seed(1)
@@ -147,7 +156,10 @@ def test_clipping_is_that_of_all_gradients():
     layer = paddle.nn.Linear(3, 3)
     twin = paddle.nn.Linear(3, 3)
     twin.set_state_dict(layer.state_dict())
-    for each, clip in ((layer, ClipGradForMOEByGlobalNorm(0.1)), (twin, paddle.nn.ClipGradByGlobalNorm(0.1))):
+    for each, clip in (
+        (layer, ClipGradForMOEByGlobalNorm(0.1)),
+        (twin, paddle.nn.ClipGradByGlobalNorm(0.1)),
+    ):
         optimizer = paddle.optimizer.SGD(1.0, parameters=each.parameters(), grad_clip=clip)
         each(paddle.ones([1, 3])).sum().backward()
         optimizer.step()

@@ -92,7 +92,9 @@ def reference(x, w, mask=None, pre=True, kind="layernorm", act="gelu", key_heads
         if not pre:
             x = norm(x, w["ln_scales"][i], of("ln_biases", i), kind)
         inner = norm(x, w["ffn_ln_scales"][i], of("ffn_ln_biases", i), kind) if pre else x
-        inner = inner @ w["ffn1_weights"][i] + (0 if w["ffn1_biases"] is None else w["ffn1_biases"][i])
+        inner = inner @ w["ffn1_weights"][i] + (
+            0 if w["ffn1_biases"] is None else w["ffn1_biases"][i]
+        )
         out = ACTIVATIONS[act](inner) @ w["ffn2_weights"][i]
         x = x * alpha + out + (0 if w["ffn2_biases"] is None else w["ffn2_biases"][i])
         if not pre:
@@ -195,13 +197,17 @@ def test_dropout_is_for_training_only():
     w, x = tensors(weights_of(1)), paddle.to_tensor(numbers(1, 4, WIDTH))
     plain = F.fused_multi_transformer(x, **w).numpy()
     assert (F.fused_multi_transformer(x, **w, dropout_rate=0.5).numpy() == plain).all()
-    assert (F.fused_multi_transformer(x, **w, dropout_rate=0.5, training=True).numpy() != plain).any()
+    assert (
+        F.fused_multi_transformer(x, **w, dropout_rate=0.5, training=True).numpy() != plain
+    ).any()
 
 
 def test_the_layer_has_its_parameters():
     layer = FusedMultiTransformer(WIDTH, HEADS, HIDDEN, num_layers=3)
     assert len(layer.parameters()) == 18 and layer.qkv_biases is None
-    with_biases = {f"{kind}_bias_attrs": True for kind in ("ln", "qkv", "linear", "ffn_ln", "ffn1", "ffn2")}
+    with_biases = {
+        f"{kind}_bias_attrs": True for kind in ("ln", "qkv", "linear", "ffn_ln", "ffn1", "ffn2")
+    }
     layer = FusedMultiTransformer(WIDTH, HEADS, HIDDEN, num_layers=3, **with_biases)
     assert len(layer.parameters()) == 36 and len(layer.state_dict()) == 36
     names = [paddle.ParamAttr(name=f"fmt_qkv_{i}") for i in range(2)]

@@ -247,7 +247,9 @@ def test_sixteen_bits_change_next_to_nothing(kind, make, wrap, shape):
 def test_products_of_rounded_tensors():
     x, y = paddle.randn([2, 3]), paddle.randn([4, 3])
     out = quant_layers.QuantizedMatmul()(x, y, transpose_y=True)
-    wanted = rounded(x.numpy(), np.abs(x.numpy()).max()) @ rounded(y.numpy(), np.abs(y.numpy()).max()).T
+    wanted = (
+        rounded(x.numpy(), np.abs(x.numpy()).max()) @ rounded(y.numpy(), np.abs(y.numpy()).max()).T
+    )
     np.testing.assert_allclose(out.numpy(), wanted, rtol=1e-4, atol=1e-5)
 
 
@@ -256,7 +258,9 @@ def test_scales_of_results():
     x = paddle.randn([2, 3])
     scaled = quant_layers.MAOutputScaleLayer(layer)
     assert (scaled(x).numpy() == layer(x).numpy()).all()
-    np.testing.assert_allclose(float(scaled._ma_output_scale._scale), np.abs(layer(x).numpy()).max())
+    np.testing.assert_allclose(
+        float(scaled._ma_output_scale._scale), np.abs(layer(x).numpy()).max()
+    )
     out = quant_layers.FakeQuantMAOutputScaleLayer(layer)(x)
     assert list(out.shape) == [2, 4]
 

@@ -43,6 +43,9 @@ class RoundingLayer(BaseQuanter):
         return self.bits
 
 
+Rounding = globals()["Rounding"]  # what the decorator has put there
+
+
 class Net(nn.Layer):
     def __init__(self):
         super().__init__()
@@ -165,7 +168,9 @@ def test_texts():
     assert config.details() == str(config)
     qat = QAT(config)
     qat.quantize(nn.Sequential(nn.Linear(1, 1)))
-    assert str(qat) == f"Sequential(\n  (0): QuantedLinear(), activation: {FAKE}\n  weight: {FAKE}\n)" or (
+    assert str(
+        qat
+    ) == f"Sequential(\n  (0): QuantedLinear(), activation: {FAKE}\n  weight: {FAKE}\n)" or (
         "(0): Linear()" in str(qat)
     )
 

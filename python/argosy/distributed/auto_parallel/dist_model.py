@@ -72,7 +72,7 @@ class DistModel:
                 f"[DistModel] models are not divided between processes: expected one, got"
                 f" {get_world_size()}. Do this: train with DataParallel."
             )
-        self._layer, self._loader, self._loss, self._optimizer = layer, loader, loss, optimizer
+        self._layer, self.loader, self._loss, self._optimizer = layer, loader, loss, optimizer
         self._metrics = listed_if_any(metrics)
         self._strategy = Strategy() if strategy is None else strategy
         _check(self._strategy)
@@ -82,7 +82,9 @@ class DistModel:
         self._compiled = None
         mixed = self._strategy.amp
         if mixed.enable and mixed.level.upper() == "O2" and optimizer is not None:
-            self._layer, self._optimizer = amp.decorate(layer, optimizer, level="O2", dtype=mixed.dtype)
+            self._layer, self._optimizer = amp.decorate(
+                layer, optimizer, level="O2", dtype=mixed.dtype
+            )
         if optimizer is not None and loss is not None:
             self.train()
         elif loss is not None:

@@ -159,7 +159,9 @@ class Engine:
         metrics, losses, logs = self._model._metrics, [], {}
         for metric in metrics:
             metric.reset()
-        for step, batch in enumerate(_first(self._loader(valid_data, batch_size, collate_fn), steps)):
+        for step, batch in enumerate(
+            _first(self._loader(valid_data, batch_size, collate_fn), steps)
+        ):
             fields = [f for part in _split(batch, valid_sample_split) for f in part]
             with no_grad():
                 loss, outs = self._model._loss_of(*fields)
@@ -198,7 +200,9 @@ class Engine:
         unsupported("Engine.predict", _NO_CALLBACKS, callbacks=(callbacks, None))
         self.to_mode("predict")
         found = []
-        for step, batch in enumerate(_first(self._loader(test_data, batch_size, collate_fn), steps)):
+        for step, batch in enumerate(
+            _first(self._loader(test_data, batch_size, collate_fn), steps)
+        ):
             outs = self._model(*_split(batch, test_sample_split)[:1])
             found.append([t.numpy() for t in _listed(outs)])
             if verbose:
@@ -220,7 +224,9 @@ class Engine:
                 " use one of them."
             )
         self._mode = mode
-        {"train": self._model.train, "eval": self._model.eval, "predict": self._model.predict}[mode]()
+        {"train": self._model.train, "eval": self._model.eval, "predict": self._model.predict}[
+            mode
+        ]()
 
     def save(self, path, training=True):
         """Writes parameters to ``path.pdparams`` and the optimizer's state to ``path.pdopt``.
@@ -307,4 +313,6 @@ def _split(batch, inputs):
 
 
 def _tell(where, logs):
-    print(" ".join([f"[{where}]", *(f"{name}: {value}" for name, value in logs.items())]), flush=True)
+    print(
+        " ".join([f"[{where}]", *(f"{name}: {value}" for name, value in logs.items())]), flush=True
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy._support import unsupported
+from argosy._support import no_effect, unsupported
 from argosy.base import unique_name
 from argosy.base.param_attr import ParamAttr
 
@@ -99,9 +99,7 @@ class FakeQuantMovingAverageAbsMax(MovingScale, Layer):
         [2.947, 0.982]
     """
 
-    def __init__(
-        self, name=None, moving_rate=0.9, quant_bits=8, dtype="float32", reduce_type=None
-    ):
+    def __init__(self, name=None, moving_rate=0.9, quant_bits=8, dtype="float32", reduce_type=None):
         super().__init__()
         _alone("FakeQuantMovingAverageAbsMax", reduce_type)
         self._quant_bits = quant_bits
@@ -451,7 +449,15 @@ class QuantizedMatmul(Layer):
         act_quant_layer=None,
     ):
         super().__init__()
-        del layer, weight_bits, weight_quantize_type, weight_pre_layer, weight_quant_layer
+        no_effect(
+            "QuantizedMatmul",
+            "it has no weight",
+            layer=(layer, None),
+            weight_bits=(weight_bits, 8),
+            weight_quantize_type=(weight_quantize_type, "abs_max"),
+            weight_pre_layer=(weight_pre_layer, None),
+            weight_quant_layer=(weight_quant_layer, None),
+        )
 
         def rounding():
             if act_quant_layer is not None:
@@ -524,7 +530,11 @@ class FakeQuantMAOutputScaleLayer(Layer):
         self, layer, weight_bits=8, activation_bits=8, moving_rate=0.9, name=None, reduce_type=None
     ):
         super().__init__()
-        del weight_bits
+        no_effect(
+            "FakeQuantMAOutputScaleLayer",
+            "only the result is rounded",
+            weight_bits=(weight_bits, 8),
+        )
         self._layer = layer
         self._fake_quant_output = FakeQuantMovingAverageAbsMax(
             layer.full_name() if name is None else name, moving_rate, activation_bits,

@@ -80,7 +80,9 @@ def weight_quantize(x, algo="weight_only_int8", arch=None, group_size=-1):
     _check_group("weight_quantize", group_size)
     for algorithm in ("w4a8", "w4afp8"):
         if algo == algorithm:
-            unsupported("weight_quantize", "use 'weight_only_int4'", algo=(algo, "weight_only_int8"))
+            unsupported(
+                "weight_quantize", "use 'weight_only_int4'", algo=(algo, "weight_only_int8")
+            )
     check_choice("weight_quantize", "algo", algo, tuple(_STEPS))
     _check_matrix("weight_quantize", "x", x, _FLOATS)
     no_effect("weight_quantize", _OF_DEVICE, arch=(arch, None))
@@ -135,7 +137,9 @@ def weight_dequantize(x, scale, algo="weight_only_int8", out_dtype="float16", gr
     check_choice("weight_dequantize", "algo", algo, tuple(_STEPS))
     _check_matrix("weight_dequantize", "x", x, ("int8",))
     no_effect(
-        "weight_dequantize", "the result has the dtype of the scales", out_dtype=(out_dtype, "float16")
+        "weight_dequantize",
+        "the result has the dtype of the scales",
+        out_dtype=(out_dtype, "float16"),
     )
     codes = _unpacked(x) if algo == "weight_only_int4" else x
     codes = tensor.transpose(codes, [1, 0])

@@ -40,8 +40,7 @@ class AbsmaxObserverLayer(BaseObserver):
     INIT_ABS_MAX = 1e-7
 
     def __init__(self, layer, quant_bits=8):
-        del layer
-        super().__init__()
+        super().__init__(layer)
         self._quant_bits = quant_bits
         self.abs_max_val = tensor.to_tensor(self.INIT_ABS_MAX)
         self._max = self._scale = self._zero_point = None

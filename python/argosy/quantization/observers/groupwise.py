@@ -41,8 +41,7 @@ class GroupWiseWeightObserverLayer(BaseObserver):
     """
 
     def __init__(self, layer, quant_bits=8, group_size=128):
-        del layer
-        super().__init__()
+        super().__init__(layer)
         self._quant_bits, self.group_size = quant_bits, group_size
         self._max = self._scale = self._zero_point = None
 
@@ -64,7 +63,7 @@ class GroupWiseWeightObserverLayer(BaseObserver):
             )
         if len(shape) != 2 or shape[0] % self.group_size:
             raise AssertionError(
-                "[GroupWiseWeightObserver] weight: expected a matrix of a multiple of"
+                f"[GroupWiseWeightObserver] weight of {self.layer_name}: expected a matrix of a multiple of"
                 f" {self.group_size} rows, got shape {shape}. Do this: quantize this layer otherwise."
             )
         groups = tensor.reshape(inputs.detach(), [-1, self.group_size, shape[1]])

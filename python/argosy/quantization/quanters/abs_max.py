@@ -42,8 +42,7 @@ class FakeQuanterWithAbsMaxObserverLayer(MovingScale, BaseQuanter):
     """
 
     def __init__(self, layer, name=None, moving_rate=0.9, bit_length=8, dtype="float32"):
-        del layer
-        super().__init__()
+        super().__init__(layer)
         self._bit_length = bit_length
         self._make_scale(name or "quant_dequant", moving_rate, dtype)
 

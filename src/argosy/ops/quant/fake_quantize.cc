@@ -6,8 +6,8 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/operands.h"
 
-// Rounding to the few numbers that integers of a width stand for, in training that is to get used to
-// it.
+// Rounding to the few numbers that integers of a width stand for, in training that is to get used
+// to it.
 namespace argosy::ops {
 namespace {
 
@@ -29,7 +29,8 @@ void infer(InferContext& c, const FakeQuantizeAttrs& a) {
       << '[' << c.name() << "] bit_length: expected 1 to " << kMostBits << ", got " << a.bit_length
       << ". Do this: pass the width of the integers, such as 8.";
   ARGOSY_CHECK(a.round_type == 0 || a.round_type == 1, invalid_argument)
-      << '[' << c.name() << "] round_type: expected 0 (halves to even) or 1 (halves away from zero), "
+      << '[' << c.name()
+      << "] round_type: expected 0 (halves to even) or 1 (halves away from zero), "
       << "got " << a.round_type << ". Do this: pass one of them.";
   const int rank = c.in[0].rank();
   ARGOSY_CHECK(-1 <= a.quant_axis && a.quant_axis < rank, invalid_argument)
@@ -42,8 +43,7 @@ void infer(InferContext& c, const FakeQuantizeAttrs& a) {
 template <class W>
 class Rounding {
  public:
-  Rounding(W scale, W steps, bool to_even)
-      : scale_(scale), steps_(steps), to_even_(to_even) {
+  Rounding(W scale, W steps, bool to_even) : scale_(scale), steps_(steps), to_even_(to_even) {
     constexpr W kTiny = W(1e-30), kInstead = W(1e-6);
     const W safe = scale <= kTiny ? scale + kInstead : scale;
     up_ = steps * (W(1) / safe);
@@ -110,7 +110,8 @@ Tensors straight_through(const GradCall& c, const FakeQuantizeAttrs&) {
 ARGOSY_OP(fake_quantize_dequantize, FakeQuantizeAttrs)
     .doc(
         "x rounded to multiples of scale / n with n = 2^(bit_length - 1) - 1, no further from zero "
-        "than scale: what is left of x as integers of bit_length bits. One scale for all (quant_axis "
+        "than scale: what is left of x as integers of bit_length bits. One scale for all "
+        "(quant_axis "
         "-1), or one for each place of an axis. The gradient of x passes as it is; scale has none.")
     .input("x", kFloating)
     .input("scale", kFloating)

@@ -87,7 +87,9 @@ def _attend(query, keys, values, mask, hidden, dropped):
 def _first_tokens(query, key, value, cache, before, o):
     """Attention of the first tokens to each other and those before them, all of which go into the cache."""
     if before is not None:
-        key, value = (tensor.concat([b, t], 2) for b, t in zip(tensor.unstack(before, 0), (key, value)))
+        key, value = (
+            tensor.concat([b, t], 2) for b, t in zip(tensor.unstack(before, 0), (key, value))
+        )
     total = key.shape[2]
     if cache is not None:
         _need_room(total, cache)

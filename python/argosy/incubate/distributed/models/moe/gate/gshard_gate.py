@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import alone_in
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
 
@@ -18,7 +19,7 @@ class GShardGate(NaiveGate):
         topk (int): only 2.
         capacity (tuple): how many of all tokens an expert takes at most, in training and in evaluation.
         random_routing (bool): leave the second expert out with the more probability the smaller its score.
-        group: only None.
+        group: only None, or a group of this process alone.
 
     Shape: [N, d_model] to (scores [N, 2], experts [N, 2]).
 
@@ -47,13 +48,16 @@ class GShardGate(NaiveGate):
     ):
         if topk != 2:
             raise AssertionError(f"[GShardGate] topk: expected 2, got {topk}. Do this: pass 2.")
+        alone_in("GShardGate", group)
         super().__init__(d_model, num_expert, world_size)
         self.capacity, self.random_routing, self.group = capacity, random_routing, group
 
     def forward(self, x):
         """Scores and experts of tokens [N, d_model]."""
         best, experts, scores = super().forward(x, return_all_scores=True)
-        share = tensor.sum(F.one_hot(tensor.reshape(experts, [-1]), self.tot_expert), 0) / x.shape[0]
+        share = (
+            tensor.sum(F.one_hot(tensor.reshape(experts, [-1]), self.tot_expert), 0) / x.shape[0]
+        )
         mean = tensor.mean(F.softmax(scores, axis=1), axis=0)
         self.set_loss(tensor.mean(share * mean) * self.num_expert**2)
         with no_grad():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import alone_in
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
 
@@ -18,7 +19,7 @@ class SwitchGate(NaiveGate):
         topk (int): only 1.
         switch_eps (float): noise that is added to scores in training: 1 plus or minus so much.
         capacity (tuple): how many of all tokens an expert takes at most, in training and in evaluation.
-        group: only None.
+        group: only None, or a group of this process alone.
 
     Shape: [N, d_model] to (probabilities [N, 1], experts [N, 1]).
 
@@ -47,6 +48,7 @@ class SwitchGate(NaiveGate):
     ):
         if topk != 1:
             raise AssertionError(f"[SwitchGate] topk: expected 1, got {topk}. Do this: pass 1.")
+        alone_in("SwitchGate", group)
         super().__init__(d_model, num_expert, world_size, topk=1)
         self.switch_eps, self.capacity, self.group = switch_eps, capacity, group
 
