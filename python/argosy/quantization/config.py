@@ -183,13 +183,12 @@ class QuantConfig:
         return text
 
     def _details_of(self, layer):
-        lines = [
-            f"({name}): {self._details_of(child)}, {self._layer2config[child]}"
-            for name, child in layer.named_children()
-            if child in self._layer2config
-        ]
-        body = "".join("\n" + line for line in lines).replace("\n", "\n  ")
-        return f"{type(layer).__name__}({body}{chr(10) if lines else ''})"
+        lines = []
+        for name, child in layer.named_children():
+            if child in self._layer2config:
+                inner = self._details_of(child).replace("\n", "\n  ")
+                lines.append(f"\n  ({name}): {inner}, {self._layer2config[child]}")
+        return f"{type(layer).__name__}({''.join(lines)}{chr(10) if lines else ''})"
 
     def _specify(self, model):
         """Works out what holds for each layer of a model."""

@@ -7,6 +7,7 @@ import ast
 from argosy._support import no_effect
 
 from . import names
+from .attr_types import attr_type_of
 
 __all__ = []
 
@@ -217,6 +218,20 @@ class Operator:
             bool: That.
         """
         return name in self.all_attrs()
+
+    def attr_type(self, name):
+        """The kind of an attribute.
+
+        Args:
+            name (str): Its name.
+
+        Returns:
+            AttrType: The kind.
+
+        Raises:
+            ValueError: there is none.
+        """
+        return attr_type_of(self.attr(name))
 
     def attr(self, name):
         """The value of an attribute.

@@ -80,4 +80,4 @@ def test_notebooks_redraw():
 
 def test_numbers():
     text = run(io.StringIO(), num=1, values=[("a", 1e-5), ("b", [1, 2.5]), ("c", 0.0)])
-    assert "a: 1.0000e-05 - b: 1 2.5000 - c: 0.0000" in text
+    assert "a: 1.0000e-05 - b: 1 2.5000 - c: 0.0000e+00" in text

@@ -153,7 +153,7 @@ def test_pruned_weights_stay_pruned(algorithm):
         optimizer.clear_grad()
         for weight in pruned:
             assert is_sparse(weight.numpy(), algorithm)
-            assert asp.calculate_density(weight.numpy()) == 0.5
+            assert asp.calculate_density(weight.numpy()) <= 0.5
     assert asp.calculate_density(net.norm.weight.numpy()) == 1
     assert (net.head[0].weight.numpy() != before * masks[net.head[0].weight.name]).any()
 

@@ -258,7 +258,7 @@ class Engine:
                 " the file of this model."
             )
         self._model.set_state_dict(state)
-        if load_optimizer and os.path.exists(f"{path}.pdopt"):
+        if load_optimizer and self.optimizer is not None and os.path.exists(f"{path}.pdopt"):
             self.optimizer.set_state_dict(load(f"{path}.pdopt"))
 
     @property

@@ -47,8 +47,8 @@ class _LinearStep(Layer):
         self._scales_are_steps = len(scales.shape) > 1 and bool((zeros != 0).any())
         self._quant_axis = -1 if quant_axis is None else quant_axis
         self._group_size = group_size
-        self._float8 = _FLOAT8[bit_length][1] if isinstance(bit_length, tuple) else None
         self._qmin, self._qmax = _code_limits(bit_length)
+        self._float8 = _FLOAT8[bit_length][1] if isinstance(bit_length, tuple) else None
         self._bit_length = 8 if self._float8 else bit_length
 
     def _constant(self, name, value):

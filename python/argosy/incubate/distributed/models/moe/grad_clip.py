@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argosy._support import alone_in
+from argosy._support import alone_in, no_effect
 from argosy.nn import ClipGradByGlobalNorm as _ClipGradByGlobalNorm
 
 
@@ -14,7 +14,7 @@ class ClipGradForMOEByGlobalNorm(_ClipGradByGlobalNorm):
         is_expert_param_func (function, optional): says of a parameter whether it is an expert's; all are of
             this process, so it makes no difference.
         moe_group: only None, or a group of this process alone.
-        group_name (str): name of the group of parameters.
+        group_name (str): has no effect: all gradients that it is given are one group.
 
     Raises:
         NotImplementedError: ``moe_group`` has several members.
@@ -34,5 +34,9 @@ class ClipGradForMOEByGlobalNorm(_ClipGradByGlobalNorm):
         group_name="default_moe_group",
     ):
         alone_in("ClipGradForMOEByGlobalNorm", moe_group)
-        super().__init__(clip_norm, group_name)
+        no_effect(
+            "ClipGradForMOEByGlobalNorm", "all gradients that it is given are one group",
+            group_name=(group_name, "default_moe_group"),
+        )  # fmt: skip
+        super().__init__(clip_norm)
         self.is_expert_param_func, self.moe_group = is_expert_param_func, moe_group
