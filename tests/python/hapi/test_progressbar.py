@@ -42,7 +42,7 @@ def test_a_shorter_line_covers_the_longer_one():
 
 def test_unknown_number_of_steps():
     text = run(Terminal(), num=None)
-    assert re.match(rf"\rstep 1 - loss: 0\.5000 - {TIME}", text)
+    assert re.match(rf"\rstep   1 - loss: 0\.5000 - {TIME}", text)
     assert text.endswith("\n") and "[" not in text
 
 
