@@ -13,6 +13,8 @@ class BaseQuanter(Layer, abc.ABC):
     Args:
         layer (Layer, optional): whose operand it is for; its name is kept as ``layer_name``.
 
+    Shape: any; the result has the same.
+
     Examples:
         >>> class Halves(argosy.quantization.BaseQuanter):
         ...     def forward(self, input):

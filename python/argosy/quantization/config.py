@@ -66,6 +66,13 @@ class QuantConfig:
         >>> config.add_type_config(argosy.nn.Linear, activation=quanter, weight=quanter)
         >>> config.global_config.weight is None
         True
+        >>> model = argosy.nn.Sequential(argosy.nn.Linear(2, 2), argosy.nn.ReLU())
+        >>> config.add_layer_config(model[0], weight=quanter)
+        >>> config.add_name_config("linear_9", weight=quanter)
+        >>> config.add_customized_leaf(argosy.nn.Sequential)
+        >>> config.add_qat_layer_mapping(argosy.nn.Linear, argosy.nn.quant.qat.QuantedLinear)
+        >>> config.details().splitlines()[0]
+        'Global config:'
     """
 
     def __init__(self, activation, weight):

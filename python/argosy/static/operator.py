@@ -36,6 +36,8 @@ class Operator:
         ('softmax', 'pd_op.softmax', 0)
         >>> op.input("X"), op.output("Out") == [y.name], op.attr("axis"), op.has_attr("beta")
         (['x'], True, 1, False)
+        >>> op.attr_type("axis").name
+        'INT'
         >>> op.num_operands(), op.num_results(), op.attrs() == op.all_attrs()
         (1, 1, True)
         >>> op.operand_source(0).name, op.operands_source()[0].name

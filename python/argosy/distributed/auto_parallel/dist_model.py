@@ -52,9 +52,24 @@ class DistModel:
         >>> losses = [float(model(argosy.ones([4, 2]), argosy.ones([4, 1]))) for _ in range(5)]
         >>> losses[-1] < losses[0]
         True
+        >>> model.set_state_dict(model.state_dict())
+        >>> model.eval()
+        >>> model(argosy.ones([4, 2]), argosy.ones([4, 1])).shape
+        paddle.Size([])
         >>> model.predict()
         >>> model(argosy.ones([4, 2])).shape
         paddle.Size([4, 1])
+        >>> model.train()
+        >>> for program in (model.dist_main_program, model.dist_startup_program,
+        ...                 model.serial_main_program, model.serial_startup_program):
+        ...     try:
+        ...         program()
+        ...     except NotImplementedError as error:
+        ...         print(str(error).split("]")[0])
+        [DistModel.dist_main_program
+        [DistModel.dist_startup_program
+        [DistModel.serial_main_program
+        [DistModel.serial_startup_program
     """
 
     def __init__(

@@ -38,6 +38,13 @@ class Engine:
         (3, True)
         >>> len(engine.predict(data, batch_size=4, verbose=0))
         2
+        >>> engine.evaluate(data, batch_size=4, verbose=0)["loss"] < history["loss"][0]
+        True
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/model"
+        >>> engine.save(path)
+        >>> engine.load(path)
+        >>> engine.to_mode("eval")
     """
 
     def __init__(
@@ -84,8 +91,9 @@ class Engine:
             log_freq (int): batches between lines that are printed.
             save_dir (str, optional): folder for parameters and optimizer state.
             save_freq (int): passes between these.
-            valid_data (Dataset, optional): what is evaluated after a pass; valid_sample_split, valid_steps and
-                batch_size as those of :meth:`evaluate`.
+            valid_data (Dataset, optional): what is evaluated after a pass.
+            valid_sample_split (int, optional): how many of its fields are inputs.
+            valid_steps (int, optional): at most so many of its batches.
             valid_freq (int): passes between evaluations.
             collate_fn (callable, optional): makes a batch of samples.
             callbacks: only None.
@@ -145,7 +153,8 @@ class Engine:
         Args:
             valid_data (Dataset | DataLoader): samples (inputs.., label).
             valid_sample_split (int, optional): how many fields of a sample are inputs.
-            batch_size (int), collate_fn (callable, optional): see :meth:`fit`.
+            batch_size (int): samples of a batch.
+            collate_fn (callable, optional): makes a batch of samples.
             steps (int, optional): at most so many batches.
             log_freq (int): batches between lines that are printed.
             callbacks: only None.
@@ -189,7 +198,8 @@ class Engine:
         Args:
             test_data (Dataset | DataLoader): samples (inputs.., label).
             test_sample_split (int, optional): how many fields of a sample are inputs.
-            batch_size (int), collate_fn (callable, optional): see :meth:`fit`.
+            batch_size (int): samples of a batch.
+            collate_fn (callable, optional): makes a batch of samples.
             steps (int, optional): at most so many batches.
             callbacks: only None.
             verbose (int): 0 prints nothing.

@@ -135,6 +135,9 @@ class Strategy(BaseConfig):
         >>> strategy.gradient_merge.k_steps, strategy.amp.enable
         (4, False)
         >>> strategy.amp.enable = True
+        >>> strategy.gradient_merge.from_dict({"k_steps": 8})
+        >>> strategy.to_dict()["gradient_merge"]["k_steps"], strategy.get("seed", 3)
+        (8, None)
     """
 
     def __init__(self, config=None):

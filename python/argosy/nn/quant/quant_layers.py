@@ -416,8 +416,8 @@ class QuantizedMatmul(Layer):
     """``argosy.matmul`` of rounded operands.
 
     Args:
-        layer (Layer, optional), weight_bits (int), weight_quantize_type (str), weight_pre_layer,
-            weight_quant_layer: have no effect; they make the arguments those of the other layers.
+        layer, weight_bits, weight_quantize_type, weight_pre_layer, weight_quant_layer: have no effect; they make
+            the arguments those of the other layers.
         activation_bits (int): bits of the integers.
         moving_rate (float): of moving averages.
         activation_quantize_type (str): 'abs_max', 'moving_average_abs_max' or 'lsq_act'.
@@ -484,8 +484,10 @@ class MAOutputScaleLayer(Layer):
 
     Args:
         layer (Layer): the layer.
-        moving_rate (float), name (str, optional), dtype (str), reduce_type (str, optional): as for
-            MovingAverageAbsMaxScale; the name is the layer's unless given.
+        moving_rate (float): see FakeQuantMovingAverageAbsMax.
+        name (str, optional): begins the names of the state; the layer's unless given.
+        dtype (str): of the state.
+        reduce_type (str, optional): only None.
 
     Shape: as of the layer. Results that are several tensors pass as they are.
 
@@ -515,8 +517,9 @@ class FakeQuantMAOutputScaleLayer(Layer):
         layer (Layer): the layer.
         weight_bits (int): has no effect.
         activation_bits (int): bits of the integers.
-        moving_rate (float), name (str, optional), reduce_type (str, optional): as for
-            FakeQuantMovingAverageAbsMax; the name is the layer's unless given.
+        moving_rate (float): see FakeQuantMovingAverageAbsMax.
+        name (str, optional): begins the names of the state; the layer's unless given.
+        reduce_type (str, optional): only None.
 
     Shape: as of the layer. Results that are several tensors pass as they are.
 

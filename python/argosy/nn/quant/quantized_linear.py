@@ -118,7 +118,8 @@ def weight_dequantize(x, scale, algo="weight_only_int8", out_dtype="float16", gr
     Args:
         x: int8 [n, k], or [n/2, k] with 4 bits.
         scale: [n] or [groups, n].
-        algo (str), group_size (int): as for ``weight_quantize``.
+        algo (str): as for ``weight_quantize``.
+        group_size (int): likewise.
         out_dtype (str): has no effect: the result has the dtype of the scales.
 
     Returns:

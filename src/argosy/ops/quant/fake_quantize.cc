@@ -53,7 +53,7 @@ class Rounding {
   void run(const T* x, T* y, int64_t n) const {
     if (to_even_) {
       for (int64_t i = 0; i < n; ++i) {
-        const W code = __builtin_nearbyint(W(x[i]) * up_);
+        const W code = std::nearbyint(W(x[i]) * up_);
         y[i] = T(std::min(std::max(code, -steps_ - 1), steps_) * scale_ / steps_);
       }
     } else {
@@ -61,7 +61,7 @@ class Rounding {
       const W half = std::nextafter(W(0.5), W(0));
       for (int64_t i = 0; i < n; ++i) {
         const W code = up_ * std::min(std::max(W(x[i]), -scale_), scale_);
-        y[i] = T(__builtin_trunc(code + __builtin_copysign(half, code)) * scale_ / steps_);
+        y[i] = T(std::trunc(code + std::copysign(half, code)) * scale_ / steps_);
       }
     }
   }
@@ -116,7 +116,7 @@ ARGOSY_OP(fake_quantize_dequantize, FakeQuantizeAttrs)
     .input("x", kFloating)
     .input("scale", kFloating)
     .output("out")
-    .shape("x [*s], scale [n] -> [*s]")
+    .shape("x [*s], scale [*t] -> [*s]")
     .infer(infer)
     .kernel("loops", run)
     .gradient(straight_through)

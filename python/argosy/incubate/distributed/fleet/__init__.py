@@ -79,6 +79,12 @@ def recompute_hybrid(ctx, function, *args, **kwargs):
     Raises:
         AssertionError: there is no ``ctx['mp_group']``.
         NotImplementedError: the group has several members, or something is to be offloaded or divided.
+
+    Examples:
+        >>> group = argosy.distributed.get_group()
+        >>> recompute_hybrid = argosy.incubate.distributed.fleet.recompute_hybrid
+        >>> recompute_hybrid({"mp_group": group}, argosy.nn.Linear(4, 2), argosy.ones([3, 4])).shape
+        paddle.Size([3, 2])
     """
     group = ctx.get("mp_group")
     if group is None:
