@@ -183,7 +183,7 @@ def weight_only_linear(
         >>> quant = argosy.nn.quant
         >>> weight, scale = quant.weight_quantize(argosy.to_tensor([[1.27, 0.1], [0.5, -0.2]]))
         >>> quant.weight_only_linear(argosy.to_tensor([[1.0, 2.0]]), weight, weight_scale=scale).tolist()
-        [[2.278, -0.299]]
+        [[2.27, -0.299]]
     """
     _check_group("weight_only_linear", group_size)
     check_choice("weight_only_linear", "weight_dtype", weight_dtype, ("int8", "int4"))
@@ -220,7 +220,7 @@ def llm_int8_linear(x, weight, bias=None, weight_scale=None, threshold=6.0):
         >>> quant = argosy.nn.quant
         >>> weight, scale = quant.weight_quantize(argosy.to_tensor([[1.27, 0.1], [0.5, -0.2]]), "llm.int8")
         >>> quant.llm_int8_linear(argosy.to_tensor([[1.0, 2.0]]), weight, weight_scale=scale).tolist()
-        [[2.272, -0.299]]
+        [[2.28, -0.298]]
     """
     _check_scale("llm_int8_linear", weight_scale)
     _check_matrix("llm_int8_linear", "weight", weight, ("int8",))
