@@ -204,11 +204,11 @@ class MovingAverageAbsMaxScale(MovingScale, Layer):
 QuantStub = MovingAverageAbsMaxScale
 
 
-def _fake_quant(kind, what, *, weight=None, axis=0, linear=False, **options):
+def _fake_quant(kind, layer, argument, *, weight=None, axis=0, linear=False, **options):
     """The layer that quantizes an operand in the way that ``kind`` names.
 
     Args:
-        what (str): which argument of which layer kind is, for errors.
+        layer, argument (str): whose argument kind is, for errors.
         weight: the weight, None for an activation.
         axis (int): the weight's axis of channels.
         linear (bool): whether the weight is that of a linear layer.
@@ -234,7 +234,7 @@ def _fake_quant(kind, what, *, weight=None, axis=0, linear=False, **options):
     known = [k for k in made if on_weight or k not in of_weights]
     if kind not in known:
         raise ValueError(
-            f"{what}: expected one of {', '.join(known)}, got {kind!r}. Do this: use one of them."
+            f"[{layer}] {argument}: expected one of {', '.join(known)}, got {kind!r}. Do this: use one of them."
         )
     return made[kind]()
 
@@ -276,7 +276,7 @@ class _Quantized(Layer):
             self._fake_quant_weight = weight_quant_layer()
         else:
             self._fake_quant_weight = _fake_quant(
-                weight_quantize_type, f"[{what}] weight_quantize_type", weight=self.weight,
+                weight_quantize_type, what, "weight_quantize_type", weight=self.weight,
                 axis=self._axis, linear=self._axis == 1 and len(self.weight.shape) == 2,
                 name=self.weight.name, moving_rate=moving_rate, quant_bits=weight_bits,
             )  # fmt: skip
@@ -284,7 +284,7 @@ class _Quantized(Layer):
             self._fake_quant_input = act_quant_layer()
         else:
             self._fake_quant_input = _fake_quant(
-                activation_quantize_type, f"[{what}] activation_quantize_type",
+                activation_quantize_type, what, "activation_quantize_type",
                 name=layer.full_name(), moving_rate=moving_rate, quant_bits=activation_bits,
             )  # fmt: skip
         self._act_preprocess = None if act_pre_layer is None else act_pre_layer()
@@ -463,7 +463,7 @@ class QuantizedMatmul(Layer):
             if act_quant_layer is not None:
                 return act_quant_layer()
             return _fake_quant(
-                activation_quantize_type, "[QuantizedMatmul] activation_quantize_type", name=None,
+                activation_quantize_type, "QuantizedMatmul", "activation_quantize_type", name=None,
                 moving_rate=moving_rate, quant_bits=activation_bits,
             )  # fmt: skip
 
