@@ -6,8 +6,8 @@ import math
 
 from argosy import tensor
 from argosy._support import unsupported
-from argosy.base import unique_name
 from argosy.base.param_attr import ParamAttr
+from argosy.utils import unique_name
 
 from ..initializer import Constant
 from ..layer.layers import Layer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argosy import tensor
 from argosy._support import no_effect, unsupported
-from argosy.base import unique_name
 from argosy.base.param_attr import ParamAttr
+from argosy.utils import unique_name
 
 from .. import functional as F
 from ..initializer import Constant
