@@ -42,6 +42,7 @@ FLOORS = (
     "nn.functional",
     "nn.initializer",
     "nn",
+    "quantization",
     "signal",
     "framework.io framework.atomic_file framework.gguf framework.pickle_reader"
     " framework.pickle_writer",

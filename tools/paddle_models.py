@@ -205,6 +205,29 @@ def layers(module):
                 paddle.einsum("...ij,...jk->...k", x, y),
             )
 
+    def quantized(calibrate):
+        """A small net in integers: calibrated and converted, or as training rounded it."""
+        from paddle.quantization import PTQ, QAT, QuantConfig, observers, quanters
+
+        net = nn.Sequential(
+            nn.Conv2D(2, 4, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2D(2),
+            nn.Flatten(),
+            nn.Linear(16, 3),
+        )
+        (net.eval if calibrate else net.train)()
+        if calibrate:
+            observer = observers.AbsmaxObserver()
+            way = PTQ(QuantConfig(activation=observer, weight=observer))
+            net = way.quantize(net)
+        else:
+            quanter = quanters.FakeQuanterWithAbsMaxObserver(moving_rate=0.9)
+            net = QAT(QuantConfig(activation=quanter, weight=quanter)).quantize(net)
+        for _ in range(3):
+            net(paddle.randn([4, 2, 4, 4]))
+        return way.convert(net) if calibrate else net
+
     def ids(*shape, below=20):
         return shape, "int64", below
 
@@ -227,6 +250,9 @@ def layers(module):
         "labels": (Labels(), [(3, 6, 5), (5, 5), ids(3, below=7)]),
         "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
     }
+    if paddle.__version__.startswith("2"):  # 3.3 cannot run such nets once it has saved them
+        nets["integers"] = quantized(True), [(3, 2, 4, 4)]
+        nets["rounded"] = quantized(False), [(3, 2, 4, 4)]
     models = paddle.vision.models
     for name in (
         "resnet18 resnet50 vgg11 mobilenet_v1 mobilenet_v2 mobilenet_v3_small mobilenet_v3_large"

@@ -130,6 +130,7 @@ _LAZY = {
     "pir": "argosy.pir",
     "pir_utils": "argosy.pir_utils",
     "profiler": "argosy.profiler",
+    "quantization": "argosy.quantization",
     "random": "argosy.random",
     "regularizer": "argosy.regularizer",
     "onnx": "argosy.onnx",

@@ -40,6 +40,11 @@ def overlap_add(x, hop_length, axis=-1):
             f"(InvalidArgument) [overlap_add] x must be [.., length, count], got {list(x.shape)}. Do"
             " this: unsqueeze it."
         )
+    if hop_length <= 0:
+        raise ValueError(
+            f"(InvalidArgument) [overlap_add] hop_length must be positive, got {hop_length}. Do this:"
+            " correct it."
+        )
     if axis == 0:
         x = x.transpose([*range(2, x.ndim), 1, 0])
     sizes = sizes_of(x)
@@ -57,14 +62,14 @@ def overlap_add(x, hop_length, axis=-1):
 def _window(name, window, win_length, n_fft, dtype):
     """The window, centred in n_fft points."""
     if not 0 < win_length <= n_fft:
-        raise ValueError(
+        raise ArgumentError(
             f"[{name}] win_length must be in 1 .. n_fft = {n_fft}, got {win_length}. Do this:"
             " correct it."
         )
     if window is None:
         window = tensor.ones([win_length], dtype=dtype)
     elif window.ndim != 1 or window.shape[0] not in (-1, win_length):
-        raise ValueError(
+        raise ArgumentError(
             f"[{name}] window must have win_length = {win_length} entries, got a tensor of shape"
             f" {list(window.shape)}. Do this: correct one of them."
         )
@@ -108,7 +113,8 @@ def stft(
         Tensor: Complex, [.., bins, frames].
 
     Raises:
-        AssertionError: x has another number of dimensions, pad_mode is another one, or onesided meets a complex x.
+        AssertionError: x has another number of dimensions or fewer samples than n_fft, pad_mode is another one,
+            a length is out of range, the window does not fit, or onesided meets a complex x.
 
     Example:
         >>> argosy.signal.stft(argosy.ones([8]), n_fft=4).shape
@@ -126,8 +132,20 @@ def stft(
         )
     check_choice("stft", "pad_mode", pad_mode, ("reflect", "constant"), AssertionError)
     hop_length = n_fft // 4 if hop_length is None else hop_length
+    if hop_length <= 0:
+        raise ArgumentError(
+            f"[stft] hop_length must be positive, got {hop_length}. Do this: correct it; it is n_fft // 4"
+            " unless given."
+        )
+    if n_fft <= 0 or 0 <= x.shape[-1] < n_fft:
+        raise ArgumentError(
+            f"[stft] n_fft must be in 1 .. {x.shape[-1]}, the samples of x, got {n_fft}. Do this: use"
+            " fewer points, or a longer signal."
+        )
     win_length = n_fft if win_length is None else win_length
     real = "float64" if x.dtype in (_core.float64, _core.complex128) else "float32"
+    if tensor.is_integer(x):
+        x = x.astype(real)
     window = _window("stft", window, win_length, n_fft, real)
     signal = x if x.ndim == 2 else x.unsqueeze(0)
     if center:
@@ -142,11 +160,6 @@ def _padded(x, count, mode):
     if mode == "constant" or count == 0:
         zeros = tensor.zeros([sizes_of(x)[0], count], dtype=x.dtype)
         return tensor.concat([zeros, x, zeros], 1)
-    if 0 <= x.shape[1] <= count:
-        raise ArgumentError(
-            f"[stft] a signal of {x.shape[1]} samples cannot be reflected by n_fft // 2 = {count}."
-            " Do this: use a smaller n_fft, center=False or pad_mode='constant'."
-        )
     left = tensor.flip(x[:, 1 : count + 1], [1])
     right = tensor.flip(x[:, -count - 1 : -1], [1])
     return tensor.concat([left, x, right], 1)
@@ -184,7 +197,8 @@ def istft(
         Tensor: [samples] or [batch, samples].
 
     Raises:
-        AssertionError: x has another number of dimensions or bins, or return_complex meets onesided.
+        AssertionError: x has another number of dimensions or bins, a length is out of range, the window does not
+            fit, or return_complex meets onesided.
         ValueError: A sample has no weight in any window.
 
     Paper: Signal Estimation from Modified Short-Time Fourier Transform (Griffin and Lim, 1984).
@@ -210,6 +224,11 @@ def istft(
         )
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
+    if not 0 < hop_length <= win_length:
+        raise ArgumentError(
+            f"[istft] hop_length must be in 1 .. win_length = {win_length}, got {hop_length}. Do this:"
+            " correct it."
+        )
     real = "float64" if x.dtype == _core.complex128 else "float32"
     window = _window("istft", window, win_length, n_fft, real)
     spectra = x if x.ndim == 3 else x.unsqueeze(0)

@@ -4,6 +4,7 @@
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
 #include "python.h"
+#include "size_object.h"
 
 #include <structmember.h>
 
@@ -25,7 +26,6 @@ void track(PyObject* tensor) {
 
 namespace {
 
-PyTypeObject* size_type = nullptr;
 PyObject* place_factory = nullptr;
 
 TensorObject* cast(PyObject* o) {
@@ -181,13 +181,7 @@ int set(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_shape(PyObject* self) {
-  const Shape& shape = impl_of(self)->shape;
-  Py list(check(size_type->tp_alloc(size_type, 0)));
-  for (int64_t v : shape) {
-    Py item(check(PyLong_FromLongLong(v)));
-    if (PyList_Append(list.get(), item.get())) throw PythonError{};
-  }
-  return list.release();
+  return size_of(impl_of(self)->shape);
 }
 
 PyObject* get_strides(PyObject* self) {
@@ -608,24 +602,6 @@ PyType_Slot slots[] = {
 PyType_Spec spec = {"argosy.Tensor", sizeof(TensorObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
-// Size: what Tensor.shape gives.
-PyObject* size_repr(PyObject* self) {
-  Py text(PyList_Type.tp_repr(self));
-  return text ? PyUnicode_FromFormat("paddle.Size(%U)", text.get()) : nullptr;
-}
-PyObject* size_numel(PyObject* self, PyObject*) {
-  int64_t n = 1;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(self); ++i)
-    n *= PyLong_AsLongLong(PyList_GET_ITEM(self, i));
-  return PyLong_FromLongLong(n);
-}
-PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "Product of the sizes."}, {}};
-PyType_Slot size_slots[] = {SLOT(Py_tp_repr, size_repr),
-                            SLOT(Py_tp_methods, size_methods),
-                            SLOT(Py_tp_doc, const_cast<char*>("Sizes of a tensor; a list.")),
-                            {0, nullptr}};
-PyType_Spec size_spec = {"argosy.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
-
 PyObject* set_place_factory(PyObject*, PyObject* factory) {
   Py_XSETREF(place_factory, Py_NewRef(factory));
   Py_RETURN_NONE;
@@ -688,11 +664,8 @@ PyObject* wrap_list(std::span<const Tensor> list) {
 
 void add_tensor_type(PyObject* module) {
   tensor_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
-  Py bases(check(PyTuple_Pack(1, &PyList_Type)));
-  size_type =
-      reinterpret_cast<PyTypeObject*>(check(PyType_FromSpecWithBases(&size_spec, bases.get())));
   PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type));
-  PyModule_AddObjectRef(module, "Size", reinterpret_cast<PyObject*>(size_type));
+  add_size_type(module);
   add_functions(module, functions);
   release_python_object = release_object;
   check_finalized_mark();

@@ -11,6 +11,7 @@ def backward(tensors, grad_tensors=None, retain_graph=False, *, dump_backward_gr
         tensors (Tensor | list[Tensor]): Each once.
         grad_tensors (list[Tensor], optional): For each the gradient to begin with, or None for ones.
         retain_graph (bool): Whether to keep what the ops saved, so that backward can run again.
+        dump_backward_graph_path (str, optional): Only None.
 
     Raises:
         ValueError: tensors names one twice, or a gradient has another shape than its tensor.
@@ -53,6 +54,7 @@ def grad(
         only_inputs (bool): Only True.
         allow_unused (bool): Whether inputs that outputs do not depend on get None, instead of an error.
         no_grad_vars (Tensor | list[Tensor], optional): Tensors through which nothing flows.
+        dump_backward_graph_path (str, optional): Only None.
 
     Returns:
         list[Tensor]: One for each input, of its shape and dtype.

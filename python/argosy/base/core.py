@@ -22,10 +22,17 @@ from argosy.device import (  # noqa: F401
 )
 from argosy.device.place import Place  # noqa: F401
 from argosy.distributed._store import TCPStore, create_or_get_global_tcp_store  # noqa: F401
+from argosy.static.attr_types import AttrType  # noqa: F401
 from argosy.tensor.random import Generator
 from argosy.tensor.var_desc import VarDesc  # noqa: F401
 
 from . import op_roles as op_proto_and_checker_maker  # noqa: F401
+
+
+class EnforceNotMet(Exception):
+    """What Paddle raises for errors of no category. All errors here have one, so nothing raises it: programs
+    may name it in ``except``."""
+
 
 _prim = {"backward": False}
 

@@ -12,10 +12,20 @@ __all__ = ["DataFeeder"]
 
 
 def convert_dtype(dtype):
-    """The name of a dtype: ``'float32'`` for a dtype object, a NumPy dtype or a string.
+    """The name of a dtype.
+
+    Args:
+        dtype (dtype | numpy.dtype | str): It.
+
+    Returns:
+        str: Such as ``'float32'``.
 
     Raises:
         TypeError: there is no such dtype.
+
+    Examples:
+        >>> argosy.base.data_feeder.convert_dtype(argosy.float32)
+        'float32'
     """
     name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rsplit(".", 1)[-1]
     if not isinstance(getattr(_core, name, None), _core.dtype):

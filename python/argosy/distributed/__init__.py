@@ -120,8 +120,8 @@ class ParallelMode:
 _PACKAGES = ("auto_parallel", "collective", "fleet", "launch", "rpc", "sharding")
 _PLACING = frozenset(
     """
-    Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh
-    shard_dataloader shard_layer shard_optimizer shard_tensor split unshard_dtensor
+    DistModel Partial Placement ProcessMesh ReduceType Replicate Shard Strategy dtensor_from_fn get_mesh
+    reshard set_mesh shard_dataloader shard_layer shard_optimizer split to_static unshard_dtensor
     """.split()
 )
 
@@ -131,6 +131,8 @@ def __getattr__(name):
 
     if name in _PACKAGES:
         return importlib.import_module(f"argosy.distributed.{name}")
+    if name == "shard_tensor":  # that of auto_parallel takes other arguments
+        return importlib.import_module("argosy.distributed.auto_parallel.api").shard_tensor
     if name in _PLACING:
         return getattr(importlib.import_module("argosy.distributed.auto_parallel"), name)
     if name in ("InMemoryDataset", "QueueDataset"):

@@ -440,14 +440,15 @@ class ModelCheckpoint(Callback):
         save_dir (str, optional): Where; None saves nothing.
 
     Examples:
-        >>> import os, tempfile
+        >>> import contextlib, io, os, tempfile
         >>> folder = tempfile.mkdtemp()
         >>> model = argosy.Model(argosy.nn.Linear(1, 1))
         >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
         >>> model.prepare(sgd, argosy.nn.MSELoss())
         >>> data = [[np.ones([2, 1], "float32"), np.ones([2, 1], "float32")]]
         >>> saving = argosy.callbacks.ModelCheckpoint(save_freq=2, save_dir=folder)
-        >>> model.fit(data, epochs=3, verbose=0, callbacks=saving)
+        >>> with contextlib.redirect_stdout(io.StringIO()):
+        ...     model.fit(data, epochs=3, verbose=0, callbacks=saving)
         >>> sorted(os.listdir(folder))
         ['0.pdopt', '0.pdparams', '2.pdopt', '2.pdparams', 'final.pdopt', 'final.pdparams']
     """
@@ -464,7 +465,7 @@ class ModelCheckpoint(Callback):
 
     def _save(self, name):
         path = os.path.join(os.path.abspath(self.save_dir), name)
-        if self.params.get("verbose") and is_first():
+        if is_first():
             print(f"save checkpoint at {path}")
         self.model.save(path)
 

@@ -29,7 +29,7 @@ def _number(value):
     if isinstance(value, (int, str)):
         return str(value)
     value = float(value)
-    return f"{value:.4f}" if value == 0 or abs(value) >= 1e-3 else f"{value:.4e}"
+    return f"{value:.4f}" if abs(value) > 1e-3 else f"{value:.4e}"
 
 
 class ProgressBar:
@@ -94,7 +94,7 @@ class ProgressBar:
             fields.append(f"ETA: {_remaining(per_step * (self._num - current))}")
         fields.append(f"{_seconds(per_step)}/{self._name}")
         if self._num is None:
-            head = f"{self._name} {current}"
+            head = f"{self._name} {current:3}"
         else:
             head = f"{self._name} {current:>{len(str(self._num))}d}/{self._num}"
         tail = " - " + " - ".join(fields)

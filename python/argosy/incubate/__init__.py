@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
-from . import autograd, autotune, nn, optimizer
+from . import asp, autograd, autotune, nn, optimizer
 from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import LookAhead, ModelAverage
@@ -13,6 +13,7 @@ from .word_vectors import skip_gram, skip_gram_noise
 __all__ = [
     "LookAhead",
     "ModelAverage",
+    "asp",
     "autograd",
     "autotune",
     "graph_reindex",
@@ -33,8 +34,8 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "data_generator":
+    if name in ("data_generator", "distributed"):
         import importlib
 
-        return importlib.import_module("argosy.incubate.data_generator")
+        return importlib.import_module(f"argosy.incubate.{name}")
     raise AttributeError(f"module 'argosy.incubate' has no attribute {name!r}")

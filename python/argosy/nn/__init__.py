@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from . import attention, functional, init, initializer, layer, utils  # noqa: F401
+from . import attention, functional, init, initializer, layer, quant, utils  # noqa: F401
 from .clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
 from .decode import BeamSearchDecoder, dynamic_decode
 from .layer import *

@@ -179,6 +179,10 @@ def cuda_places(device_ids=None):
 
     Returns:
         list[CUDAPlace]: One for each.
+
+    Example:
+        >>> argosy.static.cuda_places() if argosy.is_compiled_with_cuda() else []
+        []
     """
     if not is_compiled_with_cuda():
         raise AssertionError("Not compiled with CUDA. Do this: use CPU places.")

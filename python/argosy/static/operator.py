@@ -7,6 +7,7 @@ import ast
 from argosy._support import no_effect
 
 from . import names
+from .attr_types import attr_type_of
 
 __all__ = []
 
@@ -35,6 +36,8 @@ class Operator:
         ('softmax', 'pd_op.softmax', 0)
         >>> op.input("X"), op.output("Out") == [y.name], op.attr("axis"), op.has_attr("beta")
         (['x'], True, 1, False)
+        >>> op.attr_type("axis").name
+        'INT'
         >>> op.num_operands(), op.num_results(), op.attrs() == op.all_attrs()
         (1, 1, True)
         >>> op.operand_source(0).name, op.operands_source()[0].name
@@ -217,6 +220,20 @@ class Operator:
             bool: That.
         """
         return name in self.all_attrs()
+
+    def attr_type(self, name):
+        """The kind of an attribute.
+
+        Args:
+            name (str): Its name.
+
+        Returns:
+            AttrType: The kind.
+
+        Raises:
+            ValueError: there is none.
+        """
+        return attr_type_of(self.attr(name))
 
     def attr(self, name):
         """The value of an attribute.

@@ -29,7 +29,7 @@ def create_array(dtype="float32", initialized_list=None):
         return list(initial)
     array = _core.ops.array_new(dtype)
     for v in initial:
-        array = array_write(v, array_length(array), array)
+        array = array_write(v, length_of(array), array)
     return array
 
 
@@ -101,7 +101,13 @@ def array_read(array, i):
 
 
 def array_length(array):
-    """Number of elements: an int64 Tensor, 0-d while a Program is built, an int in eager mode."""
+    """Number of elements: an int64 Tensor [1] while a Program is built, an int in eager mode."""
+    length = length_of(array)
+    return length if isinstance(length, int) else _core.ops.reshape(length, [1])
+
+
+def length_of(array):
+    """Number of elements: an int64 Tensor [] while a Program is built, an int in eager mode."""
     if isinstance(array, list):
         return len(array)
     if not isinstance(array, Tensor) or array._layout != "tensor_array":

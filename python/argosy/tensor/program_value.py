@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.mode import default_main_program
 from argosy._support import dtype_name, no_effect
-from argosy.tensor.array import array_length, array_write
+from argosy.tensor.array import array_write, length_of
 from argosy.tensor.registry import method
 
 
@@ -73,7 +73,7 @@ def append(self):
     _of_program(self, "append")
     if self._layout != "tensor_array":
         raise AttributeError("[Variable.append] only a tensor array grows; see create_array.")
-    return lambda var: array_write(var, array_length(self), self)
+    return lambda var: array_write(var, length_of(self), self)
 
 
 def attr(self, name):

@@ -22,7 +22,15 @@ _LAZY = ("cpp_extension", "dlpack", "download", "install_check")
 
 
 def run_check():
-    """Train a small network for one step and say whether the result is right."""
+    """Train a small network for one step and say whether the result is right.
+
+    Examples:
+        >>> import contextlib, io
+        >>> with contextlib.redirect_stdout(io.StringIO()) as told:
+        ...     argosy.utils.run_check()
+        >>> "success" in told.getvalue()
+        True
+    """
     from .install_check import run_check as check
 
     check()

@@ -16,6 +16,22 @@ def deprecated(update_to="", since="", reason="", level=0):
         since: first version in which it is old.
         reason: why.
         level: 0 and 1 warn; 2 raises RuntimeError when the function is called.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        AssertionError: ``update_to`` begins otherwise.
+
+    Examples:
+        >>> import warnings
+        >>> @argosy.utils.deprecated(since="2.0", reason="there is a better one")
+        ... def old():
+        ...     return 3
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     old()
+        3
     """
     update_to, since, reason = update_to.strip(), since.strip(), reason.strip()
     if update_to and not update_to.startswith("paddle."):

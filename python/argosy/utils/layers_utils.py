@@ -126,6 +126,19 @@ def check_shape(
     """Raises TypeError unless shape is a list, a tuple or a tensor of ints, while a Program is built.
 
     Outside of a Program nothing is checked: the op itself does.
+
+    Args:
+        shape (list | tuple | Tensor): What is checked.
+        op_name (str): Whose shape it is, for the error.
+        expected_shape_type (tuple, optional): Types that shape may have.
+        expected_element_type (tuple, optional): Types that elements of a list may have.
+        expected_tensor_dtype (tuple): Dtypes that tensors may have.
+
+    Raises:
+        TypeError: see above.
+
+    Examples:
+        >>> argosy.check_shape([2, 3], "reshape")
     """
     if in_dynamic_mode():
         return

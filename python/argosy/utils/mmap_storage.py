@@ -18,6 +18,16 @@ class MmapStorage:
     Args:
         filename (str): The file.
         nbytes (int): How many bytes of it.
+
+    Raises:
+        ValueError: the file is shorter.
+
+    Examples:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "numbers")
+        >>> np.arange(4, dtype="float32").tofile(path)
+        >>> argosy.MmapStorage(path, 16).get_slice("float32", 1, 3).tolist()
+        [1.0, 2.0]
     """
 
     def __init__(self, filename, nbytes):
@@ -32,7 +42,19 @@ class MmapStorage:
         self._bytes = np.memmap(filename, np.uint8, "c", shape=(int(nbytes),))
 
     def get_slice(self, dtype="uint8", start=0, stop=-1, step=1):
-        """Elements start to stop of the file seen as a vector of dtype; stop=-1: to the end."""
+        """Elements of the file, seen as a vector.
+
+        Args:
+            dtype (dtype | str): Of the elements.
+            start, stop (int): Which ones; stop -1: to the end.
+            step (int): Every so many.
+
+        Returns:
+            Tensor: On the mapped memory.
+
+        Raises:
+            IndexError: there are not so many.
+        """
         import numpy as np
 
         dtype = _core.dtype(dtype)

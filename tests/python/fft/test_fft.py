@@ -159,11 +159,51 @@ def test_stft_and_back(options):
     np.testing.assert_allclose(cut.numpy(), x[:, :40], atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda x: paddle.signal.stft(x[:4], 16), r"\[stft\] n_fft must be in 1 .. 4"),
+        (lambda x: paddle.signal.stft(x, 0, 1), r"\[stft\] n_fft must be in"),
+        (
+            lambda x: paddle.signal.stft(x, 16, hop_length=0),
+            r"\[stft\] hop_length must be positive",
+        ),
+        (lambda x: paddle.signal.stft(x, 16, win_length=17), r"\[stft\] win_length must be in"),
+        (
+            lambda x: paddle.signal.stft(x, 16, window=paddle.ones([16, 1])),
+            r"\[stft\] window must have",
+        ),
+        (
+            lambda x: paddle.signal.istft(paddle.signal.stft(x, 16), 16, hop_length=17),
+            r"\[istft\] hop_length",
+        ),
+        (
+            lambda x: paddle.signal.istft(paddle.signal.stft(x, 16), 16, hop_length=0),
+            r"\[istft\] hop_length",
+        ),
+    ],
+)
+def test_lengths_out_of_range_are_assertions(call, text):
+    with pytest.raises(AssertionError, match=text):
+        call(paddle.randn([40]))
+
+
+def test_signals_of_integers():
+    x = paddle.arange(20)
+    got = paddle.signal.stft(x, 8)
+    np.testing.assert_allclose(got.numpy(), paddle.signal.stft(x.astype("float32"), 8).numpy())
+
+
+def test_windows_that_do_not_move():
+    with pytest.raises(ValueError, match=r"\[overlap_add\] hop_length must be positive"):
+        paddle.signal.overlap_add(paddle.ones([4, 3]), 0)
+
+
 def test_stft_errors():
     x = paddle.ones([64])
     with pytest.raises(ValueError, match=r"\[stft\] window must have win_length"):
         paddle.signal.stft(x, 16, window=paddle.ones([8]))
-    with pytest.raises(ValueError, match="cannot be reflected"):
+    with pytest.raises(ValueError, match="n_fft must be in"):
         paddle.signal.stft(x, 200)
     with pytest.raises(AssertionError, match=r"\[istft\] x must have 9 bins"):
         paddle.signal.istft(paddle.fft.fft(paddle.ones([8, 4])), 16)

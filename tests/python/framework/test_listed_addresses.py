@@ -84,7 +84,8 @@ distributed.communication.stream.all_reduce distributed.communication.stream.bro
 distributed.communication.stream.gather distributed.communication.stream.recv
 distributed.communication.stream.reduce distributed.communication.stream.reduce_scatter
 distributed.communication.stream.scatter distributed.communication.stream.send
-distributed.fleet.fleet distributed.spawn incubate.nn.functional.blha_get_max_len
+distributed.fleet.fleet distributed.fleet.recompute.recompute_hybrid distributed.spawn
+incubate.nn.functional.blha_get_max_len
 incubate.nn.functional.block_multihead_attention incubate.nn.functional.fast_ln
 incubate.nn.functional.fast_rms_norm incubate.nn.functional.fused_bias_act
 incubate.nn.functional.fused_dropout_add incubate.nn.functional.fused_layer_norm

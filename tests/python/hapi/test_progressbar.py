@@ -42,7 +42,7 @@ def test_a_shorter_line_covers_the_longer_one():
 
 def test_unknown_number_of_steps():
     text = run(Terminal(), num=None)
-    assert re.match(rf"\rstep 1 - loss: 0\.5000 - {TIME}", text)
+    assert re.match(rf"\rstep   1 - loss: 0\.5000 - {TIME}", text)
     assert text.endswith("\n") and "[" not in text
 
 
@@ -80,4 +80,4 @@ def test_notebooks_redraw():
 
 def test_numbers():
     text = run(io.StringIO(), num=1, values=[("a", 1e-5), ("b", [1, 2.5]), ("c", 0.0)])
-    assert "a: 1.0000e-05 - b: 1 2.5000 - c: 0.0000" in text
+    assert "a: 1.0000e-05 - b: 1 2.5000 - c: 0.0000e+00" in text

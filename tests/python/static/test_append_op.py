@@ -278,3 +278,32 @@ def test_nce_with_sparse_gradients():
     feed = {"x": np.ones((4, 3), "float32"), "label": np.arange(4)[:, None]}
     found = exe.run(feed=feed, fetch_list=[g for _, g in pairs], return_numpy=False)
     assert [v._tensor._layout for v in found] == ["row_sparse", "row_sparse"]
+
+
+def test_kinds_of_attributes():
+    kinds = paddle.base.core.AttrType
+    x = static.data("x", [2, 3], "float32")
+    paddle.nn.functional.softmax(x, axis=1)
+    paddle.transpose(x, [1, 0])
+    softmax, transpose = static.default_main_program().global_block().ops
+    assert softmax.attr_type("axis") is kinds.INT
+    assert transpose.attr_type("perm") is kinds.INTS
+    with pytest.raises(ValueError, match="has no attribute 'beta'"):
+        softmax.attr_type("beta")
+    kind = static.attr_types.attr_type_of
+    assert kind(True) is kinds.BOOL and kind([True]) is kinds.BOOLS
+    assert kind(2**31) is kinds.LONG and kind([1, -(2**31) - 1]) is kinds.LONGS
+    assert kind(0.5) is kinds.FLOAT and kind([0.5]) is kinds.FLOATS
+    assert kind("a") is kinds.STRING and kind(["a"]) is kinds.STRINGS
+    assert issubclass(paddle.base.core.EnforceNotMet, Exception)
+
+
+def test_the_length_of_an_array_has_one_dimension():
+    array = paddle.tensor.create_array("float32")
+    x = static.data("x", [2, 3], "float32")
+    for i in range(2):
+        paddle.tensor.array_write(x, paddle.full([1], i, "int64"), array)
+    length = paddle.tensor.array_length(array)
+    assert list(length.shape) == [1] and length.dtype == paddle.int64
+    (found,) = static.Executor().run(feed={"x": X}, fetch_list=[length])
+    assert found.tolist() == [2]

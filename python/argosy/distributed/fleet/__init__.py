@@ -80,9 +80,10 @@ __all__ = [
 
 
 def __getattr__(name):
-    # Layers, loaded when they are asked for.
-    if name == "meta_parallel":
+    # Layers and what stands on them, loaded when they are asked for.
+    if name in ("auto", "meta_parallel"):
         import importlib
 
-        return importlib.import_module("argosy.distributed.fleet.meta_parallel")
+        module = "auto_parallel" if name == "auto" else "fleet.meta_parallel"
+        return importlib.import_module(f"argosy.distributed.{module}")
     raise AttributeError(f"module 'argosy.distributed.fleet' has no attribute {name!r}")

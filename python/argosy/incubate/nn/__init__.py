@@ -3,6 +3,7 @@
 from . import functional
 from .layer.fused_dropout_add import FusedBiasDropoutResidualLayerNorm, FusedDropoutAdd
 from .layer.fused_linear import FusedLinear
+from .layer.fused_multi_transformer import FusedMultiTransformer
 from .layer.fused_transformer import (
     FusedFeedForward,
     FusedMultiHeadAttention,
@@ -15,5 +16,6 @@ __all__ = [
     "FusedFeedForward",
     "FusedLinear",
     "FusedMultiHeadAttention",
+    "FusedMultiTransformer",
     "FusedTransformerEncoderLayer",
 ]

@@ -346,6 +346,7 @@ class SubmConv3D(_SubmConv, dims=3):
         groups (int): Only 1.
         padding_mode (str): Only 'zeros'.
         key (str, optional): Has no effect, which a warning says.
+        backend (str, optional): Likewise.
         weight_attr (ParamAttr, optional): Of the filters.
         bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
         data_format (str): 'NDHWC'.
@@ -381,6 +382,7 @@ class SubmConv2D(_SubmConv, dims=2):
         groups (int): Only 1.
         padding_mode (str): Only 'zeros'.
         key (str, optional): Has no effect, which a warning says.
+        backend (str, optional): Likewise.
         weight_attr (ParamAttr, optional): Of the filters.
         bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
         data_format (str): 'NHWC'.

@@ -34,6 +34,11 @@ class AutoMixedPrecisionLists:
     Raises:
         ValueError: The lists overlap.
         NotImplementedError: Names of variables.
+
+    Example:
+        >>> lists = argosy.static.amp.CustomOpLists(custom_black_list={"matmul"}, dtype="bfloat16")
+        >>> sorted(lists.black_list), lists.amp_dtype
+        (['matmul'], 'bfloat16')
     """
 
     def __init__(
@@ -108,6 +113,15 @@ def decorate(
     Raises:
         ValueError: Another level or dtype.
         NotImplementedError: See there.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> loss = argosy.static.nn.fc(x, 1).mean()
+        >>> sgd = argosy.static.amp.decorate(argosy.optimizer.SGD(0.1), dtype="bfloat16")
+        >>> operations, pairs = sgd.minimize(loss)
+        >>> len(pairs)
+        2
     """
     no_effect(
         "static.amp.decorate", "parameters and their gradients are float32",
@@ -149,8 +163,24 @@ def cast_model_to_fp16(
 ):
     """Casts the operands of a Program without gradients, in place. float16: see decorate.
 
+    Args:
+        program (Program): It.
+        amp_lists (CustomOpLists, optional): Ops that run otherwise.
+        use_fp16_guard (bool): Has no effect: all of the Program is cast.
+        dest_type (str): ``"float16"`` or ``"bfloat16"``.
+        level (str): ``"O0"``, ``"OD"``, ``"O1"`` or ``"O2"``.
+        use_promote (bool): At O2, ops that may run in either run in the widest dtype.
+
     Returns:
         set: Names of parameters in 16 bits: none are.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> y = argosy.matmul(x, argosy.ones([3, 2]))
+        >>> program = argosy.static.default_main_program()
+        >>> argosy.static.amp.cast_model_to_fp16(program, dest_type="bfloat16")
+        set()
     """
     no_effect(
         "cast_model_to_fp16", "all of the Program is cast", use_fp16_guard=(use_fp16_guard, True)
@@ -163,12 +193,32 @@ def cast_model_to_fp16(
 def cast_parameters_to_fp16(
     place, program, scope=None, to_fp16_var_names=None, dest_type="float16"
 ):
-    """Casts parameters of a Program to 16 bits: none need it, runs read them so."""
+    """Casts parameters of a Program to 16 bits: none need it, runs read them so.
+
+    Args:
+        place (Place): Where the parameters are; checked.
+        program (Program): Whose they are; checked.
+        scope (Scope, optional): Has no effect, as the others.
+        to_fp16_var_names (set, optional): Which ones.
+        dest_type (str): As what.
+
+    Example:
+        >>> program = argosy.static.Program()
+        >>> argosy.static.amp.cast_parameters_to_fp16(argosy.CPUPlace(), program)
+    """
     check_parameters("cast_parameters_to_fp16", place, program, scope, to_fp16_var_names)
     no_effect("cast_parameters_to_fp16", "parameters are float32", dest_type=(dest_type, "float16"))
 
 
 @contextmanager
 def fp16_guard():
-    """Marks what is built inside as what pure 16-bit training may cast: all of a Program may be."""
+    """Marks what is built inside as what pure 16-bit training may cast: all of a Program may be.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> with argosy.static.amp.fp16_guard():
+        ...     pass
+    """
     yield

@@ -55,7 +55,28 @@ def cast_program(what, program, amp_lists, level, dtype, use_promote):
 
 
 class OptimizerWithMixedPrecision:
-    """An optimizer made by :func:`decorate`."""
+    """An optimizer made by :func:`decorate`. Other methods are those of the optimizer in it.
+
+    Args:
+        optimizer (Optimizer): What updates the parameters.
+        amp_lists (CustomOpLists, optional): Ops that run otherwise.
+        level (str): ``"O0"``, ``"OD"``, ``"O1"`` or ``"O2"``.
+        dtype (str): ``"float16"`` or ``"bfloat16"``.
+        use_promote (bool): At O2, ops that may run in either run in the widest dtype.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> loss = argosy.static.nn.fc(x, 1).mean()
+        >>> sgd = argosy.static.amp.decorate(argosy.optimizer.SGD(0.1), dtype="bfloat16")
+        >>> pairs = sgd.backward(loss)
+        >>> operations = sgd.apply_gradients(pairs)
+        >>> sgd.amp_init(argosy.CPUPlace())
+        >>> sgd.get_loss_scaling(), sgd.get_scaled_loss() is loss
+        (1.0, True)
+        >>> other = argosy.static.nn.fc(x, 1).mean()
+        >>> operations, pairs = sgd.minimize(other)
+    """
 
     def __init__(self, optimizer, amp_lists=None, level="O1", dtype="float16", use_promote=False):
         self._optimizer = optimizer
@@ -73,7 +94,8 @@ class OptimizerWithMixedPrecision:
 
         Args:
             place, scope, rewrite_master_weight: Parameters stay float32 where they are.
-            test_program (Program, optional): Cast, if one of `use_fp16_test` and `use_bf16_test`.
+            test_program (Program, optional): Cast, if one of the next two says so.
+            use_fp16_test, use_bf16_test (bool): Whether to cast it.
         """
         check_parameters("amp_init", place, None, scope, None)
         no_effect(
@@ -89,16 +111,35 @@ class OptimizerWithMixedPrecision:
         )
 
     def get_loss_scaling(self):
-        """The factor of the loss: 1."""
+        """The factor of the loss.
+
+        Returns:
+            float: 1.
+        """
         return 1.0
 
     def get_scaled_loss(self):
-        """The loss that gradients were taken of, None before."""
+        """The loss that gradients were taken of.
+
+        Returns:
+            Tensor | None: None before that.
+        """
         return self.__dict__.get("_scaled_loss")
 
     def backward(self, loss, startup_program=None, parameter_list=None, no_grad_set=None,
                  callbacks=None):  # fmt: skip
-        """Casts the loss's Program, then appends gradients."""
+        """Casts the loss's Program, then appends gradients.
+
+        Args:
+            loss (Tensor): What is to become small.
+            startup_program (Program, optional): Where state begins.
+            parameter_list (list, optional): What is updated; default: the optimizer's.
+            no_grad_set (set, optional): What is left out.
+            callbacks (list, optional): As of ``Optimizer.backward``.
+
+        Returns:
+            list: Pairs (parameter, gradient).
+        """
         self._cast(program_of(loss))
         self._scaled_loss = loss
         return self._optimizer.backward(
@@ -106,7 +147,17 @@ class OptimizerWithMixedPrecision:
         )
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """Casts the loss's Program, then appends gradients and updates."""
+        """Casts the loss's Program, then appends gradients and updates.
+
+        Args:
+            loss (Tensor): What is to become small.
+            startup_program (Program, optional): Where state begins.
+            parameter_list (list, optional): What is updated; default: the optimizer's.
+            no_grad_set (set, optional): What is left out.
+
+        Returns:
+            tuple: The operations of the update, and the pairs (parameter, gradient).
+        """
         self._cast(program_of(loss))
         self._scaled_loss = loss
         return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)

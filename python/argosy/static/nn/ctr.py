@@ -63,8 +63,8 @@ def data_norm(input, act=None, epsilon=1e-05, param_attr=None, data_layout="NCHW
             Slots without shows become zeros and do not count; a batch adds its average as one sample.
         summary_decay_rate (float): See above.
         enable_scale_and_shift (bool): Then y * scale_w + bias, both trained.
-        data_layout, in_place, moving_mean_name, moving_variance_name,
-            do_model_average_for_mean_and_var, sync_stats: Have no effect on results.
+        data_layout, in_place, moving_mean_name, moving_variance_name: Have no effect on results.
+        do_model_average_for_mean_and_var, sync_stats: Likewise.
 
     Returns:
         Variable: Of the shape of input.

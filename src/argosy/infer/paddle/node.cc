@@ -239,8 +239,8 @@ const Row* find_row(std::string_view name) {
     std::unordered_map<std::string_view, const Row*> all;
     for (const auto family :
          {activation_rows(), control_rows(), conv_rows(), creation_rows(), detection_rows(),
-          index_rows(), linear_rows(), math_rows(), norm_rows(), reduce_rows(), rnn_rows(),
-          sequence_rows(), shape_rows(), vision_rows()})
+          index_rows(), linear_rows(), math_rows(), norm_rows(), quantize_rows(), reduce_rows(),
+          rnn_rows(), sequence_rows(), shape_rows(), vision_rows()})
       for (const Row& row : family) all.emplace(row.name, &row);
     return all;
   }();

@@ -121,6 +121,7 @@ std::span<const Row> index_rows();
 std::span<const Row> linear_rows();
 std::span<const Row> math_rows();
 std::span<const Row> norm_rows();
+std::span<const Row> quantize_rows();
 std::span<const Row> reduce_rows();
 std::span<const Row> rnn_rows();
 std::span<const Row> sequence_rows();

@@ -7,6 +7,7 @@ from .attention import fused_multi_head_attention, variable_length_memory_effici
 from .decoding import block_multihead_attention, masked_multihead_attention
 from .feedforward import fused_feedforward
 from .linear import fused_linear, fused_linear_activation, fused_matmul_bias
+from .multi_transformer import fused_multi_transformer
 from .norm import (
     fused_bias_dropout_residual_layer_norm,
     fused_dropout_add,
@@ -39,6 +40,7 @@ __all__ = [
     "fused_linear_activation",
     "fused_matmul_bias",
     "fused_multi_head_attention",
+    "fused_multi_transformer",
     "fused_rms_norm",
     "fused_rms_norm_ext",
     "fused_rotary_position_embedding",

@@ -210,7 +210,7 @@ def array_pop(array, length):
 
 def array_length(array):
     """The number of elements as an int64 tensor of no dimensions."""
-    return _arrays().array_length(array)
+    return _arrays().length_of(array)
 
 
 def array_stack(array, axis, stack):

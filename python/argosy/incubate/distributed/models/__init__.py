@@ -1,0 +1,5 @@
+"""Parts of models."""
+
+from __future__ import annotations
+
+from . import moe  # noqa: F401
