@@ -8,9 +8,8 @@ row 2j in its lower four bits and row 2j + 1 in its upper ones, in two's complem
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._core import ops
 from argosy._support import check_choice, dtype_name, no_effect, unsupported
-
-from ..functional import linear
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 # Largest code of each algorithm.
@@ -189,10 +188,10 @@ def weight_only_linear(
     check_choice("weight_only_linear", "weight_dtype", weight_dtype, ("int8", "int4"))
     _check_scale("weight_only_linear", weight_scale)
     no_effect("weight_only_linear", _OF_DEVICE, arch=(arch, None))
-    whole = weight_dequantize(
-        weight, weight_scale, f"weight_only_{weight_dtype}", group_size=group_size
-    )
-    return linear(x, whole.astype(x.dtype), bias)
+    if dtype_name(weight_scale.dtype) != "float32":
+        weight_scale = weight_scale.astype("float32")
+    bits = int(weight_dtype[3:])
+    return ops.weight_only_linear(x, weight, weight_scale, bias, bits, group_size)
 
 
 def llm_int8_linear(x, weight, bias=None, weight_scale=None, threshold=6.0):
