@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
@@ -29,48 +31,84 @@ bool is_large(const Tensor& t) {
          t.nbytes() >= kLarge;
 }
 
-struct Pages {
-  void* at;
-  size_t bytes;
+// Memory of a model's large constants. Huge pages where the system has them: a run reads every one
+// of them, and finding pages of 4 KB would cost as much as some of the arithmetic.
+class Region {
+ public:
+  explicit Region(size_t bytes) : bytes_(bytes + kHugePage) {
+    map_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map_ == MAP_FAILED) return;
+    auto* begin = static_cast<char*>(map_);
+    begin_ = begin + (-reinterpret_cast<uintptr_t>(begin) & (kHugePage - 1));
+    ::madvise(begin_, bytes, MADV_HUGEPAGE);
+  }
+  ~Region() {
+    if (map_ != MAP_FAILED) ::munmap(map_, bytes_);
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  // Null where the system gave none.
+  char* begin() const { return begin_; }
+
+ private:
+  static constexpr size_t kHugePage = size_t{2} << 20;
+  size_t bytes_;
+  void* map_;
+  char* begin_ = nullptr;
 };
 
-// The tensor in pages of its own, or as it is where the system gives none.
-Tensor in_own_pages(const Tensor& t) {
-  void* at =
-      ::mmap(nullptr, t.nbytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return t;
-  std::memcpy(at, t.raw(), t.nbytes());
-  return Tensor::wrap(at, t.shape(), t.strides(), t.dtype(), t.place(), new Pages{at, t.nbytes()},
-                      [](void* owner) {
-                        const std::unique_ptr<Pages> pages(static_cast<Pages*>(owner));
-                        ::munmap(pages->at, pages->bytes);
-                      });
+// Bytes that a constant takes in the region of its model; 0 for those that stay where they are.
+size_t bytes_outside(const Tensor& t) {
+  constexpr size_t kLine = 64;
+  return is_large(t) ? (t.nbytes() + kLine - 1) / kLine * kLine : 0;
 }
 
-// Large constants leave the allocator's chunks, which loading and the passes have filled with what
-// is free by now, so that these go back to the system.
-void move_out(Program& p) {
-  for (program::Constant& c : p.constants)
-    if (is_large(c.tensor)) c.tensor = in_own_pages(c.tensor);
-  memory::release_cached({});
+using Addresses = std::unordered_set<const void*>;
+
+// All large constants but those at `shared`, to a region of their own.
+void move_out(Program& p, const Addresses& shared = {}) {
+  using Owner = std::shared_ptr<Region>;
+  const auto bytes_taken = [&](const Tensor& t) {
+    return shared.contains(t.raw()) ? 0 : bytes_outside(t);
+  };
+  size_t bytes = 0;
+  for (const program::Constant& c : p.constants) bytes += bytes_taken(c.tensor);
+  if (!bytes) return;
+  const auto region = std::make_shared<Region>(bytes);
+  char* at = region->begin();
+  if (!at) return;
+  for (program::Constant& c : p.constants) {
+    const Tensor& t = c.tensor;
+    const size_t taken = bytes_taken(t);
+    if (!taken) continue;
+    std::memcpy(at, t.raw(), t.nbytes());
+    c.tensor = Tensor::wrap(at, t.shape(), t.strides(), t.dtype(), t.place(), new Owner(region),
+                            [](void* owner) { delete static_cast<Owner*>(owner); });
+    at += taken;
+  }
 }
 
 std::string_view bytes_of(const Tensor& t) {
   return {static_cast<const char*>(t.raw()), t.nbytes()};
 }
 
-// Large constants that `other` has too are its tensors from now on.
-void share_constants(Program& p, const Program& other) {
+// Large constants that `other` has too are its tensors from now on: where they are.
+Addresses share_constants(Program& p, const Program& other) {
+  Addresses shared;
   std::unordered_map<std::string_view, const Tensor*> known;
   for (const program::Constant& c : other.constants)
     if (is_large(c.tensor)) known.emplace(bytes_of(c.tensor), &c.tensor);
   for (program::Constant& c : p.constants) {
     if (!is_large(c.tensor)) continue;
     const auto it = known.find(bytes_of(c.tensor));
-    if (it != known.end() && it->second->dtype() == c.tensor.dtype() &&
-        it->second->shape() == c.tensor.shape())
-      c.tensor = *it->second;
+    if (it == known.end() || it->second->dtype() != c.tensor.dtype() ||
+        it->second->shape() != c.tensor.shape())
+      continue;
+    c.tensor = *it->second;
+    shared.insert(c.tensor.raw());
   }
+  return shared;
 }
 
 // A value that a Program is made for is compared in each run.
@@ -147,7 +185,10 @@ Engine::Engine(const Options& options)
   // Not kept: weights as they were loaded, where all that is needed of them is packed by now.
   if (!program_->states.empty()) scope_ = std::move(loaded);
   loaded = nullptr;
+  // Loading and the passes have filled the allocator's chunks with what is free by now. What stays
+  // leaves them, so that they go back to the system.
   move_out(*program_);
+  memory::release_cached({});
 }
 
 void Engine::rewrite(Program& p, program::Scope* scope) const {
@@ -230,13 +271,12 @@ Engine::SharedProgram Engine::build(const Needs& needs, std::span<const Tensor> 
   ARGOSY_INVARIANT(p.main.arguments.size() == inputs.size() && p.outputs.size() == outputs.size() &&
                    p.states.empty());
   rewrite(p, model.scope.get());
-  move_out(p);
   SharedProgram before;
   {
     MutexLock lock(mutex_);
     before = programs_.newest();
   }
-  if (before) share_constants(p, *before);
+  move_out(p, before ? share_constants(p, *before) : Addresses());
   return std::move(model.program);
 }
 
