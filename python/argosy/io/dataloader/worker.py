@@ -1,5 +1,6 @@
 """The worker process of a loader."""
 
+import itertools
 import os
 import queue
 import signal
@@ -92,6 +93,16 @@ class EndOfStream:
     """Sent when a worker's IterableDataset has no more samples."""
 
 
+class _StrayStop(RuntimeError):
+    """A StopIteration that would end the loop early, as if there were no more samples."""
+
+    def __init__(self, where):
+        super().__init__(
+            f"[DataLoader] {where} raised StopIteration, which only the iterator of an IterableDataset may."
+            " Do this: find the next() there that has nothing left, and give it a default, or catch it."
+        )
+
+
 class Fetcher:
     """Makes batches of a data set; used by workers and by the loader without workers."""
 
@@ -105,24 +116,33 @@ class Fetcher:
 
     def fetch(self, indices):
         """The batch of the samples `indices` (ignored for a stream). Raises StopIteration at the end
-        of a stream."""
-        if self._iterator is None:
+        of a stream, and only there."""
+        samples = self._samples(indices)
+        try:
+            return self._collate(samples)
+        except StopIteration as error:
+            raise _StrayStop("collate_fn") from error
+
+    def _samples(self, indices):
+        if self._iterator is not None:
+            return self._next_samples()
+        try:
             if not self._auto_collate:
-                return self._collate(self._dataset[indices])
+                return self._dataset[indices]
             get_many = getattr(self._dataset, "__getitems__", None)
             if callable(get_many):
-                return self._collate(get_many(indices))
-            return self._collate([self._dataset[i] for i in indices])
+                return get_many(indices)
+            return [self._dataset[i] for i in indices]
+        except StopIteration as error:
+            raise _StrayStop("the data set") from error
+
+    def _next_samples(self):
         if not self._auto_collate:
-            return self._collate(next(self._iterator))
-        samples = []
-        for sample in self._iterator:
-            samples.append(sample)
-            if len(samples) == self._batch_size:
-                return self._collate(samples)
-        if not samples or self._drop_last:
+            return next(self._iterator)
+        samples = list(itertools.islice(self._iterator, self._batch_size))
+        if not samples or (self._drop_last and len(samples) < self._batch_size):
             raise StopIteration
-        return self._collate(samples)
+        return samples
 
 
 def _read_tasks(sock, tasks, parent):
