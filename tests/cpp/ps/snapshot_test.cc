@@ -229,6 +229,22 @@ TEST_F(Snapshot, WhatDoesNotFitIsRefused) {
   EXPECT_NE(load_error().find("different numbers of servers"), std::string::npos);
 }
 
+// Whoever walked it by recursion would end at the end of his stack.
+TEST_F(Snapshot, AnIndexThatIsNestedDeepIsDamaged) {
+  save(1, 7, 1, 10);
+  const std::string deep(1'000'000, '['), end(1'000'000, ']');
+  for (const std::string& path :
+       {target() + "/snapshot.json", target() + folder(7) + "/part-0-of-1/manifest.json"}) {
+    const std::string whole = read_file(path);
+    std::ofstream(path, std::ios::trunc) << R"({"checksum": 1, "content": )" << deep << end << '}';
+    const std::string error = load_error();
+    EXPECT_NE(error.find(path), std::string::npos) << error.substr(0, 200);
+    EXPECT_NE(error.find("nested too deep"), std::string::npos) << error.substr(0, 200);
+    std::ofstream(path, std::ios::trunc) << whole;
+  }
+  EXPECT_EQ(load_error(), "");
+}
+
 // JSON has no checksum: blanks may change, and words that loading does not need. But what is loaded
 // is what was saved.
 TEST_F(Snapshot, DamageIsAnErrorThatNamesTheFile) {

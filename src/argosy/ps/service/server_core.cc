@@ -261,6 +261,11 @@ Answer Core::hello(const Header& h) {
     refuse(Code::mismatch, "worker " + std::to_string(h.worker) + " of " +
                                std::to_string(options_.workers) + " does not exist");
   if (!h.text.empty()) {
+    // What is parsed takes many times the room of its text.
+    const size_t most = 4 * to_json(options_.tables).size() + (size_t{64} << 10);
+    if (h.text.size() > most)
+      refuse(Code::bad_request, "the client's tables: expected at most " + std::to_string(most) +
+                                    " bytes of text, got " + std::to_string(h.text.size()));
     const std::string what = difference(options_.tables, h.text);
     if (!what.empty()) refuse(Code::mismatch, what);
   }
