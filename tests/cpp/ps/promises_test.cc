@@ -113,7 +113,7 @@ TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
          {directory_ + "/outside", directory_ + "/root/../outside", directory_ + "/root/link",
           directory_ + "/root/link/deeper", directory_ + "/rooted", std::string("../outside"),
           std::string("/"), std::string("inside\0x", 8), std::string("hdfs:/day/1"),
-          std::string("afs://host:9902/day")}) {
+          std::string("hdfs:day/1"), std::string("afs:day"), std::string("afs://host:9902/day")}) {
       const Core::Result result = call(whole(method, kOne, ++sequence, name));
       EXPECT_EQ(result.failure.code, Code::bad_request) << name;
       EXPECT_NE(result.failure.text.find("root"), std::string::npos) << result.failure.text;
