@@ -191,10 +191,16 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
         check_client(h);
         check_push(request);
         return claim(std::move(request), until, done);
+      case Method::save:
+        if (h.phase == SavePhase::keep) {
+          check_client(h);
+          durability_->keep_save(h.save);
+          return done({});
+        }
+        [[fallthrough]];
       case Method::shrink:
       case Method::end_day:
       case Method::load:
-      case Method::save:
         check_client(h);
         if (request.method == Method::shrink) sparse(h.table);
         return claim(std::move(request), until, done);
