@@ -643,3 +643,12 @@ def test_an_interrupted_message_leaves_no_half_of_itself():
         with pytest.raises(KeyboardInterrupt):
             numbers(loader)
     assert [batch[0, 0].item() for batch in loader] == list(range(8))
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_iterations_side_by_side(persistent):
+    loader = io.DataLoader(From(lambda i: i, 4), num_workers=2, persistent_workers=persistent)
+    pairs = [(a.item(), b.item()) for a in loader for b in loader]
+    assert pairs == [(a, b) for a in range(4) for b in range(4)]
+    assert [(a.item(), b.item()) for a, b in zip(loader, loader)] == [(i, i) for i in range(4)]
+    assert [a.item() for a in loader] == [0, 1, 2, 3]

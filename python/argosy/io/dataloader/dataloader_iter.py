@@ -275,3 +275,18 @@ class _WorkerIterator(_DataLoaderIterBase):
         finalizer = getattr(self, "_finalizer", None)
         if finalizer is not None:
             finalizer()
+
+
+class _Round(_DataLoaderIterBase):
+    """One iteration over batches of workers that stay."""
+
+    def __init__(self, workers):
+        self._workers = workers
+        self.over = False
+
+    def __next__(self):
+        try:
+            return next(self._workers)
+        except BaseException:
+            self.over = True
+            raise

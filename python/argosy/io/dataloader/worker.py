@@ -184,6 +184,17 @@ def _seed_generators(seed, worker_id):
     tensor.seed(tensors)
 
 
+def _answer(sock, worker_id, message, segments):
+    """Sends an answer; of one that cannot be sent, why."""
+    try:
+        transport.send(sock, message, segments)
+    except ConnectionError:
+        raise
+    except BaseException as error:
+        epoch, number, _, given_up = message
+        transport.send(sock, (epoch, number, WorkerError(worker_id, error), given_up))
+
+
 def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep, parent, by_main_thread):
     """Body of a worker process: answers each task with (epoch, number, batch, segments given up).
 
@@ -235,11 +246,9 @@ def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep, parent, by_
         except BaseException as error:
             result = WorkerError(info.id, error)
         try:
-            transport.send(sock, (epoch, number, result, given_up), segments)
-        except (BrokenPipeError, ConnectionError):
+            _answer(sock, info.id, (epoch, number, result, given_up), segments)
+        except ConnectionError:
             os._exit(0)
-        except BaseException as error:
-            transport.send(sock, (epoch, number, WorkerError(info.id, error), given_up))
         del result
         sys.stdout.flush()
         sys.stderr.flush()
