@@ -7,7 +7,7 @@ import re
 import secrets
 import stat
 
-__all__ = ["atomic_writer", "atomic_writers", "is_leftover", "make_folders"]
+__all__ = []
 
 # `.NAME.tmp-` and 16 hexadecimal digits; of a long NAME its beginning, as names have at most 255 bytes.
 _NAME_BYTES = 200
