@@ -18,7 +18,8 @@ set_target_properties(argosy_net PROPERTIES
   BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 
 file(GLOB net_binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/net/*.cc)
-Python_add_library(_net MODULE WITH_SOABI ${net_binding_sources})
+Python_add_library(_net MODULE WITH_SOABI ${net_binding_sources} ${ARGOSY_GIL_SOURCE})
+target_link_options(_net PRIVATE ${ARGOSY_GIL_OPTIONS})
 target_include_directories(_net PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_link_libraries(_net PRIVATE argosy_net argosy argosy_flags argosy_baseline)
 target_precompile_headers(_net REUSE_FROM argosy_objects)

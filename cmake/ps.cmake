@@ -48,7 +48,8 @@ set_target_properties(argosy_ps PROPERTIES
   BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 
 file(GLOB ps_binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/ps/*.cc)
-Python_add_library(_ps MODULE WITH_SOABI ${ps_binding_sources})
+Python_add_library(_ps MODULE WITH_SOABI ${ps_binding_sources} ${ARGOSY_GIL_SOURCE})
+target_link_options(_ps PRIVATE ${ARGOSY_GIL_OPTIONS})
 target_include_directories(_ps PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
 target_link_libraries(_ps PRIVATE argosy_ps argosy argosy_flags argosy_baseline)
 target_precompile_headers(_ps REUSE_FROM argosy_objects)

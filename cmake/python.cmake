@@ -29,7 +29,15 @@ file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.c
 if(NOT binding_sources)
   return()
 endif()
+# Of each extension module, whose threads take the GIL by gil.cc.
+set(ARGOSY_GIL_SOURCE ${PROJECT_SOURCE_DIR}/python/src/gil.cc)
+set(ARGOSY_GIL_OPTIONS)
+foreach(symbol PyEval_SaveThread PyEval_RestoreThread PyGILState_Ensure PyGILState_Release
+    PyObject_CallOneArg)
+  list(APPEND ARGOSY_GIL_OPTIONS -Wl,--wrap=${symbol})
+endforeach()
 Python_add_library(_core MODULE WITH_SOABI ${binding_sources})
+target_link_options(_core PRIVATE ${ARGOSY_GIL_OPTIONS})
 target_link_libraries(_core PRIVATE argosy argosy_flags argosy_baseline)
 target_precompile_headers(_core REUSE_FROM argosy_objects)
 target_link_options(_core PRIVATE $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)

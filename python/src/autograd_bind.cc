@@ -93,7 +93,7 @@ class PyNode final : public autograd::Node {
     try {
       Py list(check(wrap_list(dys)));
       Py enabled(PyBool_FromLong(op::thread_state.grad_enabled));
-      Py result(check(PyObject_CallFunctionObjArgs(call_.get(), list.get(), nullptr)));
+      Py result(check(PyObject_CallOneArg(call_.get(), list.get())));
       std::vector<Tensor> grads = to_tensor_list(name_.c_str(), result.get());
       ARGOSY_CHECK(grads.size() == edges.size(), invalid_argument)
           << '[' << name_ << ".backward] expected " << edges.size()

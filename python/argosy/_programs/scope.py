@@ -378,28 +378,38 @@ def scope_guard(scope):
 
 def set_state(handle, value, scope):
     """Puts a value of the state's shape and dtype into `scope`."""
+    set_states([(handle, value)], scope)
+
+
+def set_states(pairs, scope):
+    """set_state of several (handle, value): if one does not fit, none is put."""
     with recording(None):
-        value = _core.to_tensor(getattr(value, "_tensor", value), None, False)
-        if value._symbolic:
-            raise TypeError(
-                f"[set_value] '{handle.name}' cannot take a variable of a Program, which has no value."
-                " Do this: give an array."
-            )
-        expected = [int(s) for s in handle.shape]
-        if list(value.shape) != expected and value.size == handle.size:
-            value = value.reshape(expected)
-        if list(value.shape) != expected:
-            raise ValueError(
-                f"[set_value] '{handle.name}' has another shape: expected {expected}, got"
-                f" {list(value.shape)}. Do this: build the Program as it was built when the value"
-                " was saved."
-            )
-        if value.dtype != handle.dtype:
-            bits = value.dtype == "uint16" and handle.dtype == "bfloat16"
-            value = (
-                _core.ops.view_dtype(value, handle.dtype) if bits else value.astype(handle.dtype)
-            )
-        if not handle._symbolic:
-            handle._copy_from(value)
-            return
-        _core.scope_set(scope._handle, handle.name, _core.to_tensor(value, None, True))
+        fitting = [(handle, _fitting(handle, value)) for handle, value in pairs]
+        for handle, value in fitting:
+            if handle._symbolic:
+                _core.scope_set(scope._handle, handle.name, _core.to_tensor(value, None, True))
+            else:
+                handle._copy_from(value)
+
+
+def _fitting(handle, value):
+    """A tensor of the value with the state's shape and dtype."""
+    value = _core.to_tensor(getattr(value, "_tensor", value), None, False)
+    if value._symbolic:
+        raise TypeError(
+            f"[set_value] '{handle.name}' cannot take a variable of a Program, which has no value."
+            " Do this: give an array."
+        )
+    expected = [int(s) for s in handle.shape]
+    if list(value.shape) != expected and value.size == handle.size:
+        value = value.reshape(expected)
+    if list(value.shape) != expected:
+        raise ValueError(
+            f"[set_value] '{handle.name}' has another shape: expected {expected}, got"
+            f" {list(value.shape)}. Do this: build the Program as it was built when the value"
+            " was saved."
+        )
+    if value.dtype != handle.dtype:
+        bits = value.dtype == "uint16" and handle.dtype == "bfloat16"
+        value = _core.ops.view_dtype(value, handle.dtype) if bits else value.astype(handle.dtype)
+    return value

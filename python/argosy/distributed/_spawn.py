@@ -7,8 +7,10 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import secrets
+import threading
 import time
 
+from argosy._processes import end_with
 from argosy._support import only_known, unsupported
 
 from .launch import ports
@@ -63,9 +65,18 @@ def _with_environment(environ):
                 os.environ[name] = value
 
 
-def _run(environ, func, args):
+def _run(environ, parent, by_main_thread, func, args):
+    if os.getppid() == parent:
+        end_with(parent, by_main_thread)
+    else:  # started by a fork server, or the parent has ended
+        threading.Thread(target=_end_with_starter, name="argosy-parent", daemon=True).start()
     os.environ.update(environ)  # a forked process has what its parent had
     func(*args)
+
+
+def _end_with_starter():
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 class SpawnContext:
@@ -93,18 +104,22 @@ class SpawnContext:
             failed = [p for p in running if p.exitcode]
             running = [p for p in running if p.exitcode is None]
             if failed:
-                self._fail(failed, running)
+                self._fail(failed)
         return True
 
-    def _fail(self, failed, running):
-        """Ends the others: they would wait for who failed."""
+    def _end(self):
+        """Ends all that have not ended by themselves in a few seconds."""
         end = time.monotonic() + _PATIENCE
-        for process in running:
+        for process in self.processes:
             process.join(max(0.0, end - time.monotonic()))
-        for process in running:
+        for process in self.processes:
             if process.exitcode is None:
                 process.kill()
                 process.join()
+
+    def _fail(self, failed):
+        """The others would wait for who failed."""
+        self._end()
         # Who died by a signal did not fail because of another one.
         first = min(failed, key=lambda p: p.exitcode > 0)
         rank = f" (rank {self.processes.index(first)})" if len(self.processes) > 1 else ""
@@ -117,14 +132,15 @@ class SpawnContext:
 def spawn(func, args=(), nprocs=-1, join=True, daemon=False, **options):
     """Calls ``func(*args)`` in new processes, and waits for them unless join is False.
 
-    In each, get_rank() says which it is; init_parallel_env() connects them.
+    In each, get_rank() says which it is; init_parallel_env() connects them. They do not
+    outlive this process, however it ends.
 
     Args:
         func (callable): Can be imported by the new processes: no lambda, no inner function.
         args (tuple): Its arguments.
         nprocs (int): How many; -1 for as many as the machine has devices, which is 1.
         join (bool): Whether to wait.
-        daemon (bool): Whether they end with this process.
+        daemon (bool): Whether this process, when it is through, ends them rather than waits for them.
         **options: start_method, as of multiprocessing.get_context ("spawn"); backend, "auto" or "gloo",
             which is shared memory; gpus, xpus, ips and print_config, only as they are by default.
 
@@ -155,13 +171,18 @@ def spawn(func, args=(), nprocs=-1, join=True, daemon=False, **options):
     if not isinstance(nprocs, int) or (nprocs < 1 and nprocs != -1):
         raise ValueError(f"[{what}] nprocs: expected a number above 0, or -1, got {nprocs!r}.")
     way = multiprocessing.get_context(options.get("start_method", "spawn"))
-    processes = []
-    for environ in _environment(max(nprocs, 1)):
-        process = way.Process(target=_run, args=(environ, func, args), daemon=daemon)
-        with _with_environment(environ):
-            process.start()
-        processes.append(process)
-    context = SpawnContext(processes)
-    if join:
-        context.join()
+    context = SpawnContext([])
+    by_main_thread = threading.current_thread() is threading.main_thread()
+    try:
+        for environ in _environment(max(nprocs, 1)):
+            what_runs = (environ, os.getpid(), by_main_thread, func, args)
+            process = way.Process(target=_run, args=what_runs, daemon=daemon)
+            with _with_environment(environ):
+                process.start()
+            context.processes.append(process)
+        if join:
+            context.join()
+    except BaseException:  # Ctrl-C, too: nobody would wait for them any more
+        context._end()
+        raise
     return context

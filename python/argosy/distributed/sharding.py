@@ -97,6 +97,7 @@ def save_group_sharded_model(model, output, optimizer=None):
             " folder."
         )
     os.makedirs(output, exist_ok=True)
-    io.save(model.state_dict(), os.path.join(output, "model.pdmodel"))
+    contents = {os.path.join(output, "model.pdmodel"): model.state_dict()}
     if optimizer is not None:
-        io.save(optimizer.state_dict(), os.path.join(output, "model.pdopt"))
+        contents[os.path.join(output, "model.pdopt")] = optimizer.state_dict()
+    io.save_together(contents)

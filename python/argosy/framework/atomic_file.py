@@ -1,41 +1,58 @@
-"""Write a file so that a killed writer leaves the previous content whole."""
+"""Write files so that a killed writer leaves the previous content whole."""
 
 import contextlib
-import itertools
+import fcntl
 import os
-import socket
+import re
+import secrets
 import stat
 
-__all__ = ["atomic_writer"]
+__all__ = []
 
-_counter = itertools.count()
-
-
-def _temporary_prefix(name):
-    return f".{name}.tmp-{socket.gethostname()}-"
+# `.NAME.tmp-` and 16 hexadecimal digits; of a long NAME its beginning, as names have at most 255 bytes.
+_NAME_BYTES = 200
+_ENDING = re.compile(r"\.tmp-[0-9a-f]{16}$")
 
 
-def _process_lives(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+def is_leftover(name):
+    """Whether a file of this name is one that is being written, or that a killed writer left."""
+    return name.startswith(".") and _ENDING.search(name) is not None
+
+
+def _prefix(name):
+    return os.fsdecode(b"." + os.fsencode(name)[:_NAME_BYTES] + b".tmp-")
 
 
 def _remove_leftovers(folder, name):
-    """Remove temporary files that killed writers of this machine left for the same target."""
-    prefix = _temporary_prefix(name)
+    """Remove what killed writers left for the same target: whoever lives has a lock on his file."""
+    prefix = _prefix(name)
     with contextlib.suppress(OSError):
         for entry in os.listdir(folder):
-            if not entry.startswith(prefix):
-                continue
-            pid = entry[len(prefix) :].partition("-")[0]
-            if pid.isdigit() and not _process_lives(int(pid)):
+            if entry.startswith(prefix) and is_leftover(entry):
                 with contextlib.suppress(OSError):
-                    os.remove(os.path.join(folder, entry))
+                    _remove_unlocked(os.path.join(folder, entry))
+
+
+def _remove_unlocked(path):
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.remove(path)
+    finally:
+        os.close(descriptor)
+
+
+def _create(folder, name):
+    """(path, descriptor) of a new file that is locked until the descriptor is closed."""
+    while True:
+        path = os.path.join(folder, _prefix(name) + secrets.token_hex(8))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        # Where a file system has no locks, nobody can take this for a leftover either.
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return path, descriptor
+        os.close(descriptor)  # another writer came before the lock, and took it for a leftover
 
 
 def _sync_folder(folder):
@@ -48,39 +65,92 @@ def _sync_folder(folder):
             os.close(descriptor)
 
 
+def make_folders(path):
+    """os.makedirs, also of what is there; folders that are made are on the disk when it returns."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(os.path.abspath(path))
+    make_folders(above)
+    with contextlib.suppress(FileExistsError):  # another one was faster
+        os.mkdir(path)
+    _sync_folder(above)
+
+
+class _Aside:
+    """A file that is written beside its place, and put there by `commit`."""
+
+    def __init__(self, path):
+        self._path = os.path.realpath(path)
+        try:
+            mode = os.stat(self._path).st_mode
+        except FileNotFoundError:
+            mode = None
+        self._temporary = None
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(
+                f"[save] {path} is a folder: expected a file. Do this: name the file."
+            )
+        if mode is not None and not stat.S_ISREG(mode):
+            self.file = open(self._path, "wb")  # noqa: SIM115 - closed by both ways out
+            return
+        folder, name = os.path.split(self._path)
+        make_folders(folder)
+        _remove_leftovers(folder, name)
+        self._temporary, descriptor = _create(folder, name)
+        self.file = os.fdopen(descriptor, "wb")
+        if mode is not None:
+            os.fchmod(descriptor, stat.S_IMODE(mode))
+
+    def sync(self):
+        self.file.flush()
+        if self._temporary:
+            os.fsync(self.file.fileno())
+
+    def commit(self):
+        if self._temporary:
+            os.replace(self._temporary, self._path)
+            self._temporary = None
+        self.file.close()
+
+    def abandon(self):
+        """Without effect after commit."""
+        if self._temporary:
+            with contextlib.suppress(OSError):
+                os.remove(self._temporary)
+            self._temporary = None
+        with contextlib.suppress(OSError):
+            self.file.close()
+
+    def folder(self):
+        return os.path.dirname(self._path)
+
+
+@contextlib.contextmanager
+def atomic_writers(*paths):
+    """Context that gives a binary file to write for each path; on a clean exit the paths name the whole
+    new contents.
+
+    The bytes go to temporary files in the same folders. All of them are synced before the first is
+    renamed over its path, in the order of `paths`; if the block raises, or the process dies, before
+    that, every path keeps what it had. Folders are created. Symbolic links keep pointing where they
+    did; a device or pipe is written directly. A new file has the permissions of the one it replaces.
+    """
+    with contextlib.ExitStack() as stack:
+        asides = []
+        for path in paths:
+            asides.append(_Aside(path))
+            stack.callback(asides[-1].abandon)
+        yield tuple(aside.file for aside in asides)
+        for aside in asides:
+            aside.sync()
+        for aside in asides:
+            aside.commit()
+        for folder in {aside.folder(): None for aside in asides}:
+            _sync_folder(folder)
+
+
 @contextlib.contextmanager
 def atomic_writer(path):
-    """Context that gives a binary file to write; on a clean exit `path` names the whole new content.
-
-    The bytes go to a temporary file in the same folder, which is synced and renamed over `path`;
-    if the block raises, or the process dies, `path` keeps what it had. Folders are created.
-    Symbolic links keep pointing where they did; a device or pipe is written directly. The new
-    file has the permissions of the one it replaces.
-    """
-    path = os.path.realpath(path)
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(path, "wb") as file:
-            yield file
-        return
-    folder, name = os.path.split(path)
-    os.makedirs(folder, exist_ok=True)
-    _remove_leftovers(folder, name)
-    temporary = os.path.join(folder, f"{_temporary_prefix(name)}{os.getpid()}-{next(_counter)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if mode is not None:
-                os.fchmod(descriptor, stat.S_IMODE(mode))
-            yield file
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
-        raise
-    _sync_folder(folder)
+    """atomic_writers of one path."""
+    with atomic_writers(path) as (file,):
+        yield file

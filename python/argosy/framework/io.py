@@ -10,6 +10,7 @@ import functools
 import io
 import math
 import os
+import stat
 import struct
 import sys
 import zlib
@@ -142,6 +143,24 @@ def save(obj, path, protocol=4, **configs):
 
 
 @_at_once
+def save_together(contents, protocol=4):
+    """Save what belongs together: either all of the files are replaced, or, on an error, none.
+
+    Who is killed has replaced none, unless it was between two renames.
+
+    Args:
+        contents (dict): From paths to what `save` takes, or to the bytes of the file.
+        protocol (int): As of `save`.
+    """
+    with atomic_file.atomic_writers(*contents) as files:
+        for content, file in zip(contents.values(), files, strict=True):
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                _write(content, file, protocol, "pickle", trailer=True)
+
+
+@_at_once
 def load(path, *, allow=None, **configs):
     """Load what `save`, or Paddle's, wrote. Runs no code that the file names unless told to.
 
@@ -193,6 +212,11 @@ def load(path, *, allow=None, **configs):
         )
     if os.path.isdir(name):
         raise ValueError(f"[load] {name} is a folder: expected a file. Do this: name the file.")
+    if stat.S_ISFIFO(os.stat(name).st_mode):  # to open it would wait for a writer
+        raise ValueError(
+            f"[load] {name} is a pipe: expected a file, which is read from several places. Do this: read"
+            " the pipe into an io.BytesIO, and load that."
+        )
     with open(name, "rb") as file:
         if file.read(len(_PROGRAM_MARK)) == _PROGRAM_MARK:
             from argosy.static.io import deserialize_program

@@ -282,7 +282,8 @@ class Model:
 
     def save(self, path, training=True):
         """Saves to ``path`` with endings: ``.pdparams`` (the network) and ``.pdopt`` (the optimizer). Of
-        several processes the first does it.
+        several processes the first does it. Files of an earlier save are replaced once both new ones are
+        on the disk.
 
         Args:
             path (str): Directory and name without ending; directories are made.
@@ -301,18 +302,16 @@ class Model:
 
             jit.save(self.network, path, input_spec=self._inputs or None)
             return
-        directory = os.path.dirname(path)
         if not os.path.basename(path):
             raise ValueError(
                 f"[Model.save] path must end in a file name, got {path!r}. Do this: pass "
                 "directory/name."
             )
-        if directory:
-            os.makedirs(directory, exist_ok=True)
         state = self.network.state_dict() if self._graph is None else self._graph.state_dict()
-        io.save(state, path + ".pdparams")
+        contents = {path + ".pdparams": state}
         if self._optimizer is not None:
-            io.save(self._optimizer.state_dict(), path + ".pdopt")
+            contents[path + ".pdopt"] = self._optimizer.state_dict()
+        io.save_together(contents)
 
     def load(self, path, skip_mismatch=False, reset_optimizer=False):
         """Loads what ``save`` wrote; training then goes on exactly where it was.

@@ -1,9 +1,11 @@
 """Models of 16-bit weights from models of float32."""
 
 import os
+import tempfile
 
 from argosy import _core
 from argosy._support import check_choice, unsupported
+from argosy.framework.atomic_file import atomic_writer, make_folders
 
 from .kinds import PlaceType, PrecisionType
 
@@ -67,7 +69,18 @@ def convert_to_mixed_precision(
 
 
 def _write(program, model_file, params_file):
-    prefix = os.fspath(model_file) + ".part"
-    _core.program_save(program, prefix, None)
-    os.replace(prefix + ".safetensors", params_file)
-    os.replace(prefix + ".argosy", model_file)
+    model_file, params_file = os.path.realpath(model_file), os.path.realpath(params_file)
+    make_folders(os.path.dirname(params_file))
+    with (
+        atomic_writer(model_file) as model,
+        tempfile.TemporaryDirectory(
+            prefix=".converted-", dir=os.path.dirname(params_file)
+        ) as aside,
+    ):
+        prefix = os.path.join(aside, "model")
+        _core.program_save(program, prefix, None)
+        with open(prefix + ".argosy", "rb") as file:
+            model.write(file.read())
+        model.flush()
+        os.fsync(model.fileno())
+        os.replace(prefix + ".safetensors", params_file)

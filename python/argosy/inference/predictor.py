@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import threading
 
 import numpy as np
 
@@ -340,6 +341,7 @@ class Predictor:
 
     def __init__(self, handle):
         self._handle = handle
+        self._turn = threading.Lock()
         inputs, outputs = _core.infer_ports(handle)
         places = {port[0]: i for i, port in enumerate(inputs)}
         self._inputs = {
@@ -412,7 +414,7 @@ class Predictor:
 
         Args:
             inputs (list[Tensor], optional): A tensor for each input, in order, instead of what the
-                handles have.
+                handles have. Several threads that call it so take turns.
 
         Returns:
             bool | list[Tensor]: True; the outputs where inputs are given.
@@ -428,10 +430,11 @@ class Predictor:
                 f"[Predictor.run] expected {len(self._input_names)} inputs, got {len(inputs)}. Do this:"
                 f" pass one for each of {', '.join(self._input_names)}."
             )
-        for name, value in zip(self._input_names, inputs):
-            self._inputs[name].share_external_data(value)
-        _core.infer_run(self._handle)
-        return [_core.infer_output(self._handle, i) for i in range(len(self._outputs))]
+        with self._turn:
+            for name, value in zip(self._input_names, inputs):
+                self._inputs[name].share_external_data(value)
+            _core.infer_run(self._handle)
+            return [_core.infer_output(self._handle, i) for i in range(len(self._outputs))]
 
     def clone(self, stream=None):
         """A predictor with handles of its own and the same weights.

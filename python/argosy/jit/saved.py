@@ -6,6 +6,7 @@ import os
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import check_choice, no_effect, only_known, unsupported
+from argosy.framework.atomic_file import make_folders
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
 from argosy.static import paddle_model
@@ -118,7 +119,7 @@ def save(layer, path, input_spec=None, **configs):
         )
     folder = os.path.dirname(path)
     if folder:
-        os.makedirs(folder, exist_ok=True)
+        make_folders(folder)
     if isinstance(layer, Layer):
         functions = _methods(layer, input_spec, configs.get("skip_forward", False))
     elif callable(layer):

@@ -20,13 +20,13 @@ from argosy._dtypes import SIXTEEN_BIT
 from argosy._framework import in_static_mode
 from argosy._programs import mode
 from argosy._programs.registry import program_of
-from argosy._support import dtype_name, need_type, no_effect
+from argosy._support import need_type, no_effect
 from argosy.autograd import no_grad
 from argosy.base import static_parameter, unique_name
 
 from . import plan
 from .groups import ParameterGroups, as_regularizer, check_clip, check_parameters
-from .loaded_state import accumulators_in, find_key
+from .loaded_state import accumulators_in, find_key, fitting
 from .lr import LambdaDecay, LRScheduler
 from .records import Group
 from .summary import update_summaries
@@ -293,26 +293,11 @@ class Optimizer:
         return None
 
     def _assign(self, tensor, value, key, name):
-        shape = list(getattr(value, "shape", ()))
-        want = list(tensor.shape)
-        if shape != want:
-            if name in self._spread_names() and 0 not in shape:
-                value = value.reshape([-1])[:1]
-            else:
-                raise AssertionError(
-                    f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong shape: expected "
-                    f"{want}, got {shape}. Do this: load a state saved for the same model."
-                )
-        have, want = dtype_name(value.dtype), dtype_name(tensor.dtype)
-        if have == "uint16":
-            have = "bfloat16"  # how NumPy carries bfloat16
-        if have != want:
-            raise AssertionError(
-                f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong dtype: expected "
-                f"{want}, got {have}."
-                " Do this: cast it, or save it again from an optimizer of this dtype."
-            )
-        tensor.set_value(value)
+        tensor.set_value(self._fitting(tensor, value, key, name))
+
+    def _fitting(self, tensor, value, key, name):
+        what = f"{type(self).__name__}.set_state_dict"
+        return fitting(what, tensor, value, key, name in self._spread_names())
 
     def _spread_names(self):
         """Names of the accumulators that state_dict shows, and saves, in the parameter's shape."""
@@ -464,7 +449,7 @@ class Optimizer:
 
         Raises:
             AssertionError: An accumulator is missing or has another shape or dtype, or the optimizer has a
-                scheduler and the state has none.
+                scheduler and the state has none. Nothing has changed then.
         """
         need_type(
             "set_state_dict", "state_dict", state_dict, Mapping, "pass what state_dict() gave"
@@ -472,31 +457,41 @@ class Optimizer:
         state = dict(state_dict)
         scheduler = self._learning_rate
         lr_state = state.pop("LR_Scheduler", None)
-        if isinstance(scheduler, LRScheduler):
-            if lr_state is not None:
-                scheduler.set_state_dict(lr_state)
-            elif not isinstance(scheduler, LambdaDecay):
-                raise AssertionError(
-                    "[set_state_dict] the state has no 'LR_Scheduler', but this optimizer has a "
-                    f"{type(scheduler).__name__}. Do this: load a state that was saved with one."
-                )
+        scheduled = isinstance(scheduler, LRScheduler)
+        if scheduled and lr_state is None and not isinstance(scheduler, LambdaDecay):
+            raise AssertionError(
+                "[set_state_dict] the state has no 'LR_Scheduler', but this optimizer has a "
+                f"{type(scheduler).__name__}. Do this: load a state that was saved with one."
+            )
         masters = state.pop("master_weights", None)
+        with no_grad():
+            values = self._take_values(state)
+        # From here on nothing is refused.
+        if scheduled and lr_state is not None:
+            scheduler.set_state_dict(lr_state)
         if masters:
             self._load_masters(masters)
         self._accumulators_holder = state
         self._warned_unmatched = False
         with no_grad():
-            for name, by_param in self._accumulators.items():
-                for param_name, tensor in by_param.items():
-                    full_name = self._state_names[name][param_name]
-                    key = find_key(state, full_name, full_name.rsplit("_", 1)[0])
-                    if key is None:
-                        raise AssertionError(
-                            f"[set_state_dict] '{full_name}' is missing: the state has "
-                            f"{list(state)[:6]}. Do this: load a state of the same model and "
-                            "optimizer class."
-                        )
-                    self._assign(tensor, state.pop(key), full_name, name)
+            for tensor, value in values:
+                tensor.set_value(value)
+
+    def _take_values(self, state):
+        """(accumulator, its value) of all that there are, taken out of `state`."""
+        values = []
+        for name, by_param in self._accumulators.items():
+            for param_name, tensor in by_param.items():
+                full_name = self._state_names[name][param_name]
+                key = find_key(state, full_name, full_name.rsplit("_", 1)[0])
+                if key is None:
+                    raise AssertionError(
+                        f"[set_state_dict] '{full_name}' is missing: the state has "
+                        f"{list(state)[:6]}. Do this: load a state of the same model and "
+                        "optimizer class."
+                    )
+                values.append((tensor, self._fitting(tensor, state.pop(key), full_name, name)))
+        return values
 
     set_dict = set_state_dict
     load_state_dict = set_state_dict

@@ -10,10 +10,11 @@ from argosy._core import Tensor
 from argosy._support import listed, no_effect, only_known
 from argosy.base.parameter import Parameter
 from argosy.framework import io as framework_io
+from argosy.framework.atomic_file import atomic_writer
 
 from . import mode, paddle_model
 from .executor import resolve
-from .program import Program, program_of, set_state
+from .program import Program, program_of, set_state, set_states
 from .scope import global_scope
 from .state_io import (  # noqa: F401
     _check_executor,
@@ -121,10 +122,12 @@ def save(program, model_path, protocol=4, **configs):
             " program, or load a checkpoint, first."
         )
     with mode.recording(None):
-        for ending, which in ((".pdparams", "param"), (".pdopt", "opt")):
-            values = program.state_dict(which)
-            framework_io.save(values, model_path + ending, protocol=protocol)
-    _write(model_path + ".pdmodel", to_bytes(program))
+        contents = {
+            model_path + ending: program.state_dict(which)
+            for ending, which in ((".pdparams", "param"), (".pdopt", "opt"))
+        }
+        contents[model_path + ".pdmodel"] = to_bytes(program)
+        framework_io.save_together(contents, protocol)
 
 
 def load(program, model_path, executor=None, var_list=None):
@@ -171,9 +174,10 @@ def load(program, model_path, executor=None, var_list=None):
     chosen = program._all_states()
     if var_list is not None:
         chosen = {v.name: v for v in var_list}
+    pairs, missing = [], []
     for name, v in chosen.items():
         if name in values:
-            set_state(v, values[name], global_scope())
+            pairs.append((v, values[name]))
         elif isinstance(v, Parameter):
             raise RuntimeError(
                 f"[static.load] {path} has no value for '{name}'. Do this: build the Program as it"
@@ -181,9 +185,12 @@ def load(program, model_path, executor=None, var_list=None):
                 " utils.unique_name.guard()."
             )
         elif v.persistable:
-            warnings.warn(
-                f"[static.load] no value for '{name}' was saved; it keeps its value.", stacklevel=2
-            )
+            missing.append(name)
+    set_states(pairs, global_scope())
+    for name in missing:
+        warnings.warn(
+            f"[static.load] no value for '{name}' was saved; it keeps its value.", stacklevel=2
+        )
 
 
 # ---- models for inference ------------------------------------------------------------------------
@@ -462,18 +469,18 @@ def deserialize_persistables(program, data, executor):
 
 
 def _set_values(program, values):
+    pairs = []
     for name, v in program._all_states().items():
         if name not in values:
             raise ValueError(
                 f"[deserialize_persistables] the data have no value for '{name}'."
                 " Do this: use the bytes that were saved with this Program."
             )
-        set_state(v, values[name], global_scope())
+        pairs.append((v, values[name]))
+    set_states(pairs, global_scope())
 
 
 def _write(path, content):
-    from argosy.framework.atomic_file import atomic_writer
-
     with atomic_writer(path) as f:
         f.write(content)
 
@@ -564,10 +571,12 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     skip = kwargs.get("skip_prune_program", False)
     program = normalize_program(program, feed_vars, fetch_vars, skip_prune_program=skip)
     content = to_bytes(program)
-    os.makedirs(os.path.dirname(path_prefix) or ".", exist_ok=True)
-    # In this order: a new Program never stands beside the values of an old one for long.
-    _core.weights_save(path_prefix + ".pdiparams", _values_of(program), None)
-    _write(path_prefix + ".pdmodel", content)
+    # The Program is on the disk, beside its place, before the values of an old one are replaced.
+    with atomic_writer(path_prefix + ".pdmodel") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+        _core.weights_save(path_prefix + ".pdiparams", _values_of(program), None)
 
 
 def load_inference_model(path_prefix, executor, **kwargs):

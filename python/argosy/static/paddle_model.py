@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from argosy import _core
-from argosy.framework.atomic_file import atomic_writer
+from argosy.framework.atomic_file import atomic_writers
 
 PROGRAM_SUFFIX, WEIGHTS_SUFFIX = ".json", ".pdiparams"  # of Paddle 3, which is written
 
@@ -50,10 +50,8 @@ def save(program, scope, prefix):
     """Writes a Program, as it is when not training, to prefix.json and prefix.pdiparams. Values of state
     that are not its own are in the scope."""
     content, weights = _core.paddle_write(program, scope)
-    folder = os.path.dirname(prefix)
-    if folder:
-        os.makedirs(folder, exist_ok=True)
     # In this order: a new Program never stands beside the values of an old one for long.
-    for suffix, data in ((WEIGHTS_SUFFIX, weights), (PROGRAM_SUFFIX, content)):
-        with atomic_writer(prefix + suffix) as file:
+    contents = {WEIGHTS_SUFFIX: weights, PROGRAM_SUFFIX: content}
+    with atomic_writers(*(prefix + suffix for suffix in contents)) as files:
+        for file, data in zip(files, contents.values(), strict=True):
             file.write(data)

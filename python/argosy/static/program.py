@@ -5,7 +5,7 @@ from __future__ import annotations
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_of, register  # noqa: F401
-from argosy._programs.scope import set_state
+from argosy._programs.scope import set_state, set_states  # noqa: F401
 from argosy._support import check_choice, only_known, unsupported
 from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
@@ -434,14 +434,12 @@ class Program:
             )
         scope = global_scope() if scope is None else scope
         handles = self._all_states()
-        for name, value in state_dict.items():
-            if name in handles:
-                set_state(handles[name], value, scope)
-            else:
-                warnings.warn(
-                    f"[Program.set_state_dict] the Program has no state '{name}'; it is passed over.",
-                    stacklevel=2,
-                )
+        set_states([(handles[k], v) for k, v in state_dict.items() if k in handles], scope)
+        for name in (k for k in state_dict if k not in handles):
+            warnings.warn(
+                f"[Program.set_state_dict] the Program has no state '{name}'; it is passed over.",
+                stacklevel=2,
+            )
 
     # ---- text ---------------------------------------------------------------------------------
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import warnings
+from itertools import filterfalse
 
 from argosy.base.parameter import Parameter
 from argosy.framework import io as framework_io
+from argosy.framework.atomic_file import is_leftover
 
 from . import mode
 from .executor import Executor
-from .program import Program, set_state
+from .program import Program, set_states
 from .scope import global_scope
 
 __all__ = []
@@ -110,7 +112,7 @@ def load_program_state(model_path, var_list=None):
             if os.path.exists(stem + ending):
                 values.update(_read_state(stem + ending))
     elif os.path.isdir(model_path):
-        for name in os.listdir(model_path):
+        for name in filterfalse(is_leftover, os.listdir(model_path)):
             loaded = _read_state(os.path.join(model_path, name))
             values.update(loaded if isinstance(loaded, dict) else {name: loaded})
     else:
@@ -144,7 +146,7 @@ def set_program_state(program, state_dict):
     """
     program = _program(program, "set_program_state")
     handles = program._all_states()
-    unused = []
+    unused, pairs = [], []
     for name, value in state_dict.items():
         handle = handles.get(name)
         if handle is None:
@@ -156,7 +158,8 @@ def set_program_state(program, state_dict):
                 f" got {list(value.shape)}."
                 " Do this: pass an array of that shape."
             )
-        set_state(handle, value, global_scope())
+        pairs.append((handle, value))
+    set_states(pairs, global_scope())
     if unused:
         warnings.warn(
             f"[set_program_state] the Program has no state {', '.join(unused[:5])}; passed over.",
@@ -254,6 +257,7 @@ def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
                 f"[load_vars] there is no file {path}. Do this: check the folder and the name."
             )
         together = _read_state(path)
+    pairs = []
     for v in _chosen(program, vars, predicate):
         if together is None:
             path = os.path.join(dirname, v.name)
@@ -261,14 +265,15 @@ def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
                 raise ValueError(
                     f"[load_vars] there is no file {path}. Do this: check the folder and the name."
                 )
-            set_state(v, _read_state(path), global_scope())
+            pairs.append((v, _read_state(path)))
             continue
         if v.name not in together:
             raise ValueError(
                 f"[load_vars] {filename} has no value for '{v.name}'."
                 " Do this: use the file that was saved with this Program."
             )
-        set_state(v, together[v.name], global_scope())
+        pairs.append((v, together[v.name]))
+    set_states(pairs, global_scope())
 
 
 def save_params(executor, dirname, main_program=None, filename=None):

@@ -34,20 +34,29 @@ ARGOSY_API void sync_directory(const std::string& path);
 
 // Written aside and put in place by commit(): others see the old file or the whole new one, also
 // after a crash. Without commit() nothing changes. Where commit() throws, the new file may be in
-// place, but does not survive a crash for sure.
+// place, but does not survive a crash for sure. It has the permissions of the file that it
+// replaces.
 class ARGOSY_API OutputFile {
  public:
+  // Removes what killed writers left aside for the same path.
   explicit OutputFile(const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  // So that commit() has little left to do, and that may fail: for files that belong together.
+  void sync();
   void commit();
 
  private:
+  void create();
+
   std::string path_, aside_;
   int fd_ = -1;
 };
+
+// The path of the file that a link leads to; other paths as they are.
+ARGOSY_API std::string followed(const std::string& path);
 
 }  // namespace argosy

@@ -24,11 +24,14 @@ void save_model(const Program& program, const std::string& prefix, const Scope* 
     // What is made anew in each run need not be kept; what an eager tensor holds must.
     if (s.persistable || s.tensor.defined()) weights.emplace_back(names[i], t);
   }
-  // In this order: a new Program never stands beside the weights of an old one for long.
-  save_weights(prefix + ".safetensors", weights);
-  OutputFile file(prefix + ".argosy");
-  file.write(bytes);
-  file.commit();
+  OutputFile values(followed(prefix + ".safetensors")), text(followed(prefix + ".argosy"));
+  write_weights(values, weights);
+  text.write(bytes);
+  // Both are on the disk before the first of an old pair is replaced.
+  values.sync();
+  text.sync();
+  values.commit();
+  text.commit();
 }
 
 Model with_weights(std::shared_ptr<Program> program, const NamedTensors& weights,

@@ -134,8 +134,8 @@ void check_text(const std::string& text, const char* what) {
 
 }  // namespace
 
-void save_weights(const std::string& path, std::span<const NamedTensors::value_type> weights,
-                  const Strings& metadata) {
+void write_weights(OutputFile& file, std::span<const NamedTensors::value_type> weights,
+                   const Strings& metadata) {
   struct Part {
     const std::string* name;
     Tensor data;
@@ -190,11 +190,16 @@ void save_weights(const std::string& path, std::span<const NamedTensors::value_t
   ARGOSY_CHECK(text.size() <= kMaxHeader, invalid_argument)
       << "[save_weights] names and metadata have " << text.size() << " bytes; readers take up to "
       << kMaxHeader << '.';
-  OutputFile file(path);
   const uint64_t length = text.size();
   file.write(&length, sizeof(length));
   file.write(text);
   for (const Part& part : parts) file.write(part.data.raw(), part.data.nbytes());
+}
+
+void save_weights(const std::string& path, std::span<const NamedTensors::value_type> weights,
+                  const Strings& metadata) {
+  OutputFile file(followed(path));
+  write_weights(file, weights, metadata);
   file.commit();
 }
 

@@ -320,6 +320,8 @@ bool set_number(OptimizerConfig& rule, std::string_view name, double value) {
 }
 
 std::vector<TableConfig> parse_tables(std::string_view text) {
+  ARGOSY_CHECK(!nested_deeper(text, kJsonDepth), invalid_argument)
+      << "[table config] lists and objects are nested more than " << kJsonDepth << " deep.";
   json parsed;
   try {
     parsed = json::parse(text);
@@ -329,10 +331,11 @@ std::vector<TableConfig> parse_tables(std::string_view text) {
   ARGOSY_CHECK(parsed.is_array(), invalid_argument)
       << "[table config] expected a list of tables, got " << shown(parsed) << " ("
       << type_text(parsed) << ").";
-  std::vector<TableConfig> tables(parsed.size());
+  std::vector<TableConfig> tables;
   std::set<uint32_t> ids;
-  for (size_t i = 0; i < tables.size(); ++i) {
+  for (size_t i = 0; i < parsed.size(); ++i) {
     const std::string path = "tables[" + std::to_string(i) + "]";
+    tables.emplace_back();
     read(parsed[i], path, tables[i]);
     validate(path, tables[i]);
     ARGOSY_CHECK(ids.insert(tables[i].id).second, invalid_argument)

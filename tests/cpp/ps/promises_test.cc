@@ -113,7 +113,7 @@ TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
          {directory_ + "/outside", directory_ + "/root/../outside", directory_ + "/root/link",
           directory_ + "/root/link/deeper", directory_ + "/rooted", std::string("../outside"),
           std::string("/"), std::string("inside\0x", 8), std::string("hdfs:/day/1"),
-          std::string("afs://host:9902/day")}) {
+          std::string("hdfs:day/1"), std::string("afs:day"), std::string("afs://host:9902/day")}) {
       const Core::Result result = call(whole(method, kOne, ++sequence, name));
       EXPECT_EQ(result.failure.code, Code::bad_request) << name;
       EXPECT_NE(result.failure.text.find("root"), std::string::npos) << result.failure.text;
@@ -232,6 +232,27 @@ TEST_F(Promises, WhoTriesLongerThanHeIsKnownIsRefused) {
   const Core::Result result = call(std::move(r));
   EXPECT_EQ(result.failure.code, Code::mismatch);
   EXPECT_NE(result.failure.text.find("client_expiry"), std::string::npos);
+}
+
+// A worker's token is enough for a hello, so it must not bring the server down.
+TEST_F(Promises, TablesInAHelloTakeNoMoreMemoryThanTheServersOwn) {
+  core_ = std::make_unique<Core>(options_);
+  const auto refused = [&](std::string tables) {
+    Request r = request(Method::hello, kOne);
+    r.header.text = std::move(tables);
+    const Core::Result result = call(std::move(r));
+    EXPECT_EQ(result.failure.code, Code::bad_request);
+    return result.failure.text;
+  };
+  std::string many = "[0";
+  for (int i = 0; i < 1'000'000; ++i) many += ",0";
+  EXPECT_NE(refused(many + ']').find("expected at most"), std::string::npos);
+  EXPECT_NE(refused(std::string(30'000, '[') + std::string(30'000, ']')).find("nested"),
+            std::string::npos);
+  EXPECT_NE(refused("[{\"name\": [[[[[[1]]]]]]}]").find("expected a string"), std::string::npos);
+  Request r = request(Method::hello, kOne);
+  r.header.text = to_json(options_.tables);
+  EXPECT_EQ(code(std::move(r)), Code::ok);
 }
 
 TEST_F(Promises, OnlyClientsStopAServer) {

@@ -193,6 +193,30 @@ TEST_F(Snapshot, ALaterSaveDoesNotWaitForOneThatWasGivenUp) {
   EXPECT_EQ(std::distance(fs::directory_iterator(target()), fs::directory_iterator()), 2);
 }
 
+// One whose client died after `reserve`, or any later step, is given up soon; not that of a client
+// that says now and then that it lives.
+TEST_F(Snapshot, ASaveOfADeadClientDoesNotKeepTheTurn) {
+  TestHost host("", "none", 0, 2);
+  host.recover();
+  Durability& d = host.durability();
+  const auto begin = std::chrono::steady_clock::now();
+  const SaveId dead = d.reserve_save(milliseconds(100));
+  const SaveId later = d.reserve_save(milliseconds(100));  // waits for its turn
+  d.prepare_save(later, opened(), 0);
+  const SaveId living = d.reserve_save(milliseconds(1'000));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_NE(error_of([&] { d.pause(later, milliseconds(1)); }).find("took too long"),
+            std::string::npos);
+  for (int i = 0; i < 12; ++i) {
+    std::this_thread::sleep_for(milliseconds(200));
+    d.keep_save(dead);
+    d.keep_save(living);
+  }
+  d.prepare_save(living, opened(), 0);
+  d.cancel_save(living);
+  EXPECT_TRUE(fs::is_empty(target()));
+}
+
 // Whoever waits for its turn on the first server is not taken for one that was given up.
 TEST_F(Snapshot, SavesOfSeveralClientsFollowEachOther) {
   TestHost first("", "none", 0, 2), second("", "none", 1, 2);
@@ -227,6 +251,22 @@ TEST_F(Snapshot, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(load_error(2), "");  // needs part 0 only
   fs::rename(parts + "/other", parts + "/part-0-of-3");
   EXPECT_NE(load_error().find("different numbers of servers"), std::string::npos);
+}
+
+// Whoever walked it by recursion would end at the end of his stack.
+TEST_F(Snapshot, AnIndexThatIsNestedDeepIsDamaged) {
+  save(1, 7, 1, 10);
+  const std::string deep(1'000'000, '['), end(1'000'000, ']');
+  for (const std::string& path :
+       {target() + "/snapshot.json", target() + folder(7) + "/part-0-of-1/manifest.json"}) {
+    const std::string whole = read_file(path);
+    std::ofstream(path, std::ios::trunc) << R"({"checksum": 1, "content": )" << deep << end << '}';
+    const std::string error = load_error();
+    EXPECT_NE(error.find(path), std::string::npos) << error.substr(0, 200);
+    EXPECT_NE(error.find("nested too deep"), std::string::npos) << error.substr(0, 200);
+    std::ofstream(path, std::ios::trunc) << whole;
+  }
+  EXPECT_EQ(load_error(), "");
 }
 
 // JSON has no checksum: blanks may change, and words that loading does not need. But what is loaded

@@ -203,3 +203,71 @@ def test_a_move_whose_answer_was_lost(hdfs, monkeypatch):
     hdfs.mv("/a", "/b")
     assert hdfs.is_exist("/b") and not hdfs.is_exist("/a")
     assert sum("-mv" in line for line in _log(hdfs)) == 1
+
+
+def _tree(fs, root):
+    return {name: fs.ls_dir(f"{root}/{name}")[1] for name in fs.list_dirs(root)}
+
+
+def test_a_move_that_cannot_be_keeps_its_target(fs):
+    fs, root = fs
+    fs.mkdirs(f"{root}/model")
+    fs.touch(f"{root}/model/weights")
+    fs.mkdirs(f"{root}/model/new")
+    with pytest.raises(FSFileNotExistsError):
+        fs.mv(f"{root}/none", f"{root}/model", overwrite=True)
+    fs.mv(f"{root}/model", f"{root}/model", overwrite=True)
+    with pytest.raises(ValueError, match="model/new lies in .*model, which would be deleted"):
+        fs.mv(f"{root}/model/new", f"{root}/model", overwrite=True)
+    assert _tree(fs, root) == {"model": ["weights"]}
+    fs.mkdirs(f"{root}/next")
+    fs.touch(f"{root}/next/others")
+    fs.mv(f"{root}/next", f"{root}/model", overwrite=True)
+    assert _tree(fs, root) == {"model": ["others"]}
+
+
+def test_a_move_that_fails_in_the_middle_keeps_its_target(tmp_path, monkeypatch):
+    local, rename = LocalFS(), os.rename
+    for name in ("old", "new"):
+        local.mkdirs(tmp_path / name)
+        local.touch(tmp_path / name / name)
+
+    def other_file_system(source, target):
+        if os.path.basename(source) == "new":
+            raise OSError(18, "Invalid cross-device link")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", other_file_system)
+    with pytest.raises(OSError, match="cross-device"):
+        local.mv(str(tmp_path / "new"), str(tmp_path / "old"), overwrite=True)
+    assert _tree(local, str(tmp_path)) == {"old": ["old"], "new": ["new"]}
+
+
+def test_copies_that_fail_keep_what_they_were_to_replace(hdfs, tmp_path):
+    local, target = tmp_path / "local", tmp_path / "target"
+    for folder, text in ((local, "new"), (target, "old")):
+        folder.mkdir()
+        (folder / "f").write_text(text)
+    hdfs.upload(str(target), "/data")
+    hdfs._time_out = 2
+    for command, copy, shown in (
+        (
+            "-put",
+            lambda: hdfs.upload(str(local), "/data", overwrite=True),
+            lambda: hdfs.cat("/data/f"),
+        ),
+        (
+            "-get",
+            lambda: hdfs.download("/data", str(target), overwrite=True),
+            (target / "f").read_text,
+        ),
+    ):
+        (hdfs.home / "failures").write_text(f"100000 {command}")
+        with pytest.raises(FSTimeOut, match="Connection refused"):
+            copy()
+        (hdfs.home / "failures").unlink()
+        assert shown() == "old"
+        copy()
+        assert shown() == "new"
+        assert os.listdir(hdfs.home / "root") == ["data"]
+    assert sorted(os.listdir(tmp_path)) == ["hadoop", "local", "target"]

@@ -281,6 +281,25 @@ def test_states_of_ended_jobs_are_removed(launch, tmp_path):
         assert len([name for name in left if name.startswith(f"{job.job}-")]) == 2
 
 
+def test_folders_of_others_beside_states_stay(launch, tmp_path):
+    """`state/` in the folder of logs may be somebody's: what the launcher has not signed is not its own."""
+    state = tmp_path / "logs" / "state"
+    host = socket.gethostname()
+    locks = {
+        "model": "", "data": "12345", "cache": "{}", "notes": f'{{"pid": 1, "host": "{host}"}}',
+        "far": '{"pid": 1, "host": "elsewhere", "job": "x"}',
+    }  # fmt: skip
+    for name, text in locks.items():
+        (state / name).mkdir(parents=True)
+        (state / name / "weights").write_text("mine")
+        (state / f"{name}.lock").write_text(text)
+    job = launch("pass", options=("--servers", "1", "--durability", "log"))
+    assert job.wait()[0] == 0
+    for name, text in locks.items():
+        assert (state / name / "weights").read_text() == "mine"
+        assert (state / f"{name}.lock").read_text() == text
+
+
 def test_a_durability_dir_belongs_to_one_job(launch, tmp_path):
     options = (*_SMALL, "--durability=log", f"--durability_dir={tmp_path / 'kept'}")
     first = launch(_WAITS, options=options)

@@ -334,3 +334,24 @@ def test_kinds_and_versions():
     assert inference.get_trt_compile_version() == (0, 0, 0) == inference.get_trt_runtime_version()
     assert inference.get_version().startswith("version: ")
     assert inference._get_phi_kernel_name("relu") == "relu"
+
+
+def test_threads_that_give_their_inputs_take_turns(linear):
+    prefix, net = linear
+    predictor = create_predictor(Config(prefix))
+    wrong = []
+
+    def ask(rows):
+        x = np.full([rows, 40], rows, "float32")
+        want = net(paddle.to_tensor(x)).numpy()
+        for _ in range(200):
+            got = predictor.run([x])[0].numpy()
+            if got.shape != want.shape or not np.allclose(got, want, 1e-4, 1e-5):
+                wrong.append(rows)
+
+    threads = [threading.Thread(target=ask, args=(rows,)) for rows in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

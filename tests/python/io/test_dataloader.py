@@ -600,3 +600,55 @@ def test_memory_stays_flat(workers):
         for _ in loader:
             pass
     assert resident() - before < 32 * 2**20  # 4 epochs are 256 MB
+
+
+# A StopIteration that is none.
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("where", ["dataset", "collate_fn", "stream's collate_fn"])
+def test_a_stray_stop_does_not_end_the_loop_early(workers, where):
+    def sample(i):
+        return next(iter(())) if i == 5 else i
+
+    def collate(samples):
+        return np.array([sample(i) for i in samples])
+
+    data, function = From(lambda i: i), collate
+    if where == "dataset":
+        data, function = From(sample), None
+    elif where != "collate_fn":
+        data = Stream(10)
+    with pytest.raises(RuntimeError, match="raised StopIteration, which only"):
+        numbers(io.DataLoader(data, num_workers=workers, collate_fn=function))
+
+
+def test_an_interrupted_message_leaves_no_half_of_itself():
+    """Ctrl-C (or a handler that raises) in the middle of an answer: the next loop starts workers anew."""
+    loader = io.DataLoader(
+        From(lambda i: np.full([1000], i, "float32"), 8), num_workers=2, persistent_workers=True
+    )
+    receive = dataloader_iter.transport._receive_exactly
+    calls = 0
+
+    def interrupted(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+        return receive(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dataloader_iter.transport, "_receive_exactly", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            numbers(loader)
+    assert [batch[0, 0].item() for batch in loader] == list(range(8))
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_iterations_side_by_side(persistent):
+    loader = io.DataLoader(From(lambda i: i, 4), num_workers=2, persistent_workers=persistent)
+    pairs = [(a.item(), b.item()) for a in loader for b in loader]
+    assert pairs == [(a, b) for a in range(4) for b in range(4)]
+    assert [(a.item(), b.item()) for a, b in zip(loader, loader)] == [(i, i) for i in range(4)]
+    assert [a.item() for a in loader] == [0, 1, 2, 3]

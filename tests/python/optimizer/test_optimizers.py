@@ -415,6 +415,13 @@ def test_states_that_do_not_fit():
         opt.set_state_dict(dict(state, w_moment1_0=np.ones(5, "float32")))
     with pytest.raises(AssertionError, match="wrong dtype: expected float32, got float64"):
         opt.set_state_dict(dict(state, w_moment1_0=state["w_moment1_0"].astype("float64")))
+    # What is refused changes nothing, also where the last value does not fit.
+    others = {k: v + 1 for k, v in state.items()}
+    last = list(others)[-1]
+    with pytest.raises(AssertionError, match="wrong dtype"):
+        opt.set_state_dict(dict(others, **{last: others[last].astype("float64")}))
+    for key, value in opt.state_dict().items():
+        np.testing.assert_array_equal(value.numpy(), state[key])
     scheduled = optimizer.Adam(lr.StepDecay(0.1, 3), parameters=params)
     with pytest.raises(AssertionError, match="no 'LR_Scheduler'"):
         scheduled.set_state_dict(state)

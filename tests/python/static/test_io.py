@@ -173,3 +173,34 @@ def test_paddle_save_and_load(start, tmp_path):
     assert isinstance(loaded, static.Program)
     a, b = (exe.run(p, feed={"x": X}, fetch_list=[y.name]) for p in (main, loaded))
     np.testing.assert_array_equal(a, b)
+
+
+def test_what_is_refused_changes_nothing(start, tmp_path):
+    _, _, loss = model()
+    exe = start()
+    main, prefix = static.default_main_program(), str(tmp_path / "model")
+    static.save(main, prefix)
+    train(exe, loss)
+    before = values()
+    wrong = static.load_program_state(prefix)
+    last = list(main._all_states())[-1]
+    wrong[last] = np.zeros([9], "float32")
+    argosy.save(wrong, prefix + "2.pdparams")
+    os.mkdir(tmp_path / "each")
+    for name, value in wrong.items():
+        argosy.save(value, str(tmp_path / "each" / name))
+    data = str(tmp_path / "model2.pdparams")
+    for load in (
+        lambda: static.load(main, prefix + "2", exe),
+        lambda: static.set_program_state(main, wrong),
+        lambda: main.set_state_dict(wrong),
+        lambda: static.load_vars(exe, str(tmp_path / "each"), main),
+        lambda: static.load_vars(exe, str(tmp_path), main, filename=os.path.basename(data)),
+        lambda: static.deserialize_persistables(main, open(data, "rb").read(), exe),
+    ):
+        with pytest.raises((ValueError, AssertionError), match="shape"):
+            load()
+        for name, value in values().items():
+            np.testing.assert_array_equal(value, before[name])
+    static.load(main, prefix, exe)
+    assert not np.array_equal(values()["fc_0.w_0"], before["fc_0.w_0"])

@@ -19,6 +19,7 @@ __all__ = ["Folders", "Taken", "job_folder"]
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _BUSY = (errno.EAGAIN, errno.EACCES)
 _GUARD_SECONDS = 30
+_SIGNED = ("pid", "host", "job")
 
 
 class Taken(OSError):
@@ -46,7 +47,7 @@ def _try_lock(path):
 
 def _sign(file, job):
     """Writes into a locked file who has it."""
-    holder = {"pid": os.getpid(), "host": socket.gethostname(), "job": job}
+    holder = dict(zip(_SIGNED, (os.getpid(), socket.gethostname(), job), strict=True))
     os.ftruncate(file, 0)
     os.write(file, json.dumps(holder).encode())
 
@@ -165,7 +166,9 @@ class Folders:
     @staticmethod
     def _remove_ended(path):
         """The state whose lock is at path, unless its job runs or was another host's."""
-        if _holder(path).get("host", socket.gethostname()) != socket.gethostname():
+        # Locks of other programs, and what is beside them, are none of ours.
+        holder = _holder(path)
+        if tuple(holder) != _SIGNED or holder["host"] != socket.gethostname():
             return
         file = _try_lock(path)
         if file is None:

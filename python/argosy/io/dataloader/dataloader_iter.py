@@ -127,6 +127,9 @@ class _WorkerIterator(_DataLoaderIterBase):
     def restart(self):
         """Begins a new iteration with the same workers, whose generators go on."""
         self._epoch += 1  # answers to tasks of an iteration that was left early are dropped
+        self._or_fail(self._reset)
+
+    def _reset(self):
         for worker in self._workers:
             self._send(worker, ("reset",))
         self._begin()
@@ -182,25 +185,29 @@ class _WorkerIterator(_DataLoaderIterBase):
     def __next__(self):
         while self._next < self._sent:
             if self._next not in self._ready:
-                try:
-                    self._receive()
-                except Exception:
-                    self._fail()
-                    raise
+                self._or_fail(self._receive)
                 continue
             result = self._ready.pop(self._next)
             self._next += 1
             if isinstance(result, EndOfStream):
-                self._give_task()
+                self._or_fail(self._give_task)
                 continue
             if isinstance(result, WorkerError):
                 self._fail()
                 result.reraise()
-            self._give_task()
+            self._or_fail(self._give_task)
             return _to_tensors(result, copy=False)
         if not self._loader._persistent_workers:
             self._finalizer()
         raise StopIteration
+
+    def _or_fail(self, step):
+        """step(); a message that was sent or received in part (Ctrl-C) leaves no usable workers."""
+        try:
+            step()
+        except BaseException:
+            self._fail()
+            raise
 
     def _fail(self):
         self._broken = True
@@ -268,3 +275,18 @@ class _WorkerIterator(_DataLoaderIterBase):
         finalizer = getattr(self, "_finalizer", None)
         if finalizer is not None:
             finalizer()
+
+
+class _Round(_DataLoaderIterBase):
+    """One iteration over batches of workers that stay."""
+
+    def __init__(self, workers):
+        self._workers = workers
+        self.over = False
+
+    def __next__(self):
+        try:
+            return next(self._workers)
+        except BaseException:
+            self.over = True
+            raise

@@ -2,13 +2,14 @@
 
 import os
 import warnings
+import weakref
 
 from argosy._framework import in_static_mode
 from argosy._support import no_effect
 
 from .batch_sampler import BatchSampler, _require
 from .collate import default_collate_fn, default_convert_fn
-from .dataloader_iter import _SingleProcessIterator, _WorkerIterator
+from .dataloader_iter import _Round, _SingleProcessIterator, _WorkerIterator
 from .dataset import IterableDataset
 from .sampler import SequenceSampler
 from .worker import Fetcher
@@ -47,7 +48,8 @@ class DataLoader:
         timeout (float): Seconds to wait for a batch of a worker, after which it is a TimeoutError;
             0: what ARGOSY_DATA_TIMEOUT says, 600. math.inf waits as long as the worker lives.
         worker_init_fn (callable, optional): Called in each worker with its number.
-        persistent_workers (bool): Keep the workers for the next iteration.
+        persistent_workers (bool): Keep the workers for the next iteration. One that begins before the one
+            before it has ended gets others.
 
     An exception in a worker is raised here with its traceback; a worker that dies is named with its
     process id and the signal that ended it.
@@ -116,6 +118,7 @@ class DataLoader:
         self.timeout = timeout
         self._persistent_workers = persistent_workers
         self._iterator = None
+        self._round = None
         if isinstance(dataset, IterableDataset):
             self.dataset_kind = _MapKind.ITER
             if shuffle:
@@ -228,13 +231,20 @@ class DataLoader:
     def _batches(self):
         if self.num_workers == 0:
             return _SingleProcessIterator(self)
-        if not self._persistent_workers:
+        if not self._persistent_workers or self._goes_on():
             return _WorkerIterator(self)
         if self._iterator is None or not self._iterator.usable():
             self._iterator = _WorkerIterator(self)
         else:
             self._iterator.restart()
-        return self._iterator
+        batches = _Round(self._iterator)
+        self._round = weakref.ref(batches)
+        return batches
+
+    def _goes_on(self):
+        """Whether an iteration that has not ended has the workers that stay."""
+        batches = None if self._round is None else self._round()
+        return batches is not None and not batches.over
 
     def __call__(self):
         return iter(self)

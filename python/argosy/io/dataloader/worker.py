@@ -1,5 +1,6 @@
 """The worker process of a loader."""
 
+import itertools
 import os
 import queue
 import signal
@@ -92,6 +93,16 @@ class EndOfStream:
     """Sent when a worker's IterableDataset has no more samples."""
 
 
+class _StrayStop(RuntimeError):
+    """A StopIteration that would end the loop early, as if there were no more samples."""
+
+    def __init__(self, where):
+        super().__init__(
+            f"[DataLoader] {where} raised StopIteration, which only the iterator of an IterableDataset may."
+            " Do this: find the next() there that has nothing left, and give it a default, or catch it."
+        )
+
+
 class Fetcher:
     """Makes batches of a data set; used by workers and by the loader without workers."""
 
@@ -105,24 +116,33 @@ class Fetcher:
 
     def fetch(self, indices):
         """The batch of the samples `indices` (ignored for a stream). Raises StopIteration at the end
-        of a stream."""
-        if self._iterator is None:
+        of a stream, and only there."""
+        samples = self._samples(indices)
+        try:
+            return self._collate(samples)
+        except StopIteration as error:
+            raise _StrayStop("collate_fn") from error
+
+    def _samples(self, indices):
+        if self._iterator is not None:
+            return self._next_samples()
+        try:
             if not self._auto_collate:
-                return self._collate(self._dataset[indices])
+                return self._dataset[indices]
             get_many = getattr(self._dataset, "__getitems__", None)
             if callable(get_many):
-                return self._collate(get_many(indices))
-            return self._collate([self._dataset[i] for i in indices])
+                return get_many(indices)
+            return [self._dataset[i] for i in indices]
+        except StopIteration as error:
+            raise _StrayStop("the data set") from error
+
+    def _next_samples(self):
         if not self._auto_collate:
-            return self._collate(next(self._iterator))
-        samples = []
-        for sample in self._iterator:
-            samples.append(sample)
-            if len(samples) == self._batch_size:
-                return self._collate(samples)
-        if not samples or self._drop_last:
+            return next(self._iterator)
+        samples = list(itertools.islice(self._iterator, self._batch_size))
+        if not samples or (self._drop_last and len(samples) < self._batch_size):
             raise StopIteration
-        return self._collate(samples)
+        return samples
 
 
 def _read_tasks(sock, tasks, parent):
@@ -162,6 +182,17 @@ def _seed_generators(seed, worker_id):
     random.seed(python)
     numpy.random.seed(numbers)
     tensor.seed(tensors)
+
+
+def _answer(sock, worker_id, message, segments):
+    """Sends an answer; of one that cannot be sent, why."""
+    try:
+        transport.send(sock, message, segments)
+    except ConnectionError:
+        raise
+    except BaseException as error:
+        epoch, number, _, given_up = message
+        transport.send(sock, (epoch, number, WorkerError(worker_id, error), given_up))
 
 
 def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep, parent, by_main_thread):
@@ -215,11 +246,9 @@ def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep, parent, by_
         except BaseException as error:
             result = WorkerError(info.id, error)
         try:
-            transport.send(sock, (epoch, number, result, given_up), segments)
-        except (BrokenPipeError, ConnectionError):
+            _answer(sock, info.id, (epoch, number, result, given_up), segments)
+        except ConnectionError:
             os._exit(0)
-        except BaseException as error:
-            transport.send(sock, (epoch, number, WorkerError(info.id, error), given_up))
         del result
         sys.stdout.flush()
         sys.stderr.flush()

@@ -8,6 +8,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/client_calls.h"
 #include "argosy/ps/service/client_exchange.h"
+#include "argosy/ps/service/client_save.h"
 #include "argosy/ps/service/wire.h"
 
 namespace argosy::ps {
@@ -229,6 +230,7 @@ class GrpcClient final : public Client {
       // Server 0 has its turn from the begin to the end, for saves of other workers at the same
       // time.
       number = phase_on(0, 1, SavePhase::reserve);
+      const KeptSave kept(&calls_, number);
       phase(SavePhase::prepare);
       phase(SavePhase::pause);
       const uint64_t rows = phase(SavePhase::finish);

@@ -396,6 +396,12 @@ void Calls::run_once(const char* what, std::span<Exchange> exchanges, millisecon
   run(what, exchanges, std::chrono::ceil<milliseconds>(end - Clock::now()));
 }
 
+void Calls::attempt(std::span<Exchange> exchanges, milliseconds limit) {
+  std::vector<Exchange*> list;
+  for (Exchange& x : exchanges) list.push_back(&x);
+  transport_->run(list, limit);
+}
+
 bool Calls::try_stop(uint32_t server) {
   Exchange x = exchange(server, Method::stop);
   Exchange* list[] = {&x};

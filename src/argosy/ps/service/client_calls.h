@@ -41,6 +41,8 @@ class Calls {
   Exchange exchange(uint32_t server, Method method) const;
   // Hello to all servers.
   void connect();
+  // One attempt for each; whoever asks looks at what came of it.
+  void attempt(std::span<Exchange> exchanges, std::chrono::milliseconds limit);
   // False: it did not answer within a few attempts.
   bool try_stop(uint32_t server);
 

@@ -110,7 +110,8 @@ std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make)
          "empty "
          "or has a byte of zero.";
   const std::string first = path.substr(0, path.find('/'));
-  ARGOSY_CHECK(first.empty() || first.back() != ':', invalid_argument)
+  const bool of_cluster = path.starts_with("hdfs:") || path.starts_with("afs:");
+  ARGOSY_CHECK(!of_cluster && (first.empty() || first.back() != ':'), invalid_argument)
       << "[parameter_server] '" << path << "' is a name of a cluster's file system: expected a "
       << "directory of the servers' machines, beneath a root of saves. Do this: save into such a "
          "one, and copy it (fleet.utils.HDFSClient.upload), or mount the file system there.";

@@ -50,6 +50,7 @@ class Host {
 
 class Directory;
 using SaveId = uint64_t;
+constexpr std::chrono::milliseconds kSaveLease{20'000};
 
 // Waits end after options().turn_limit with ErrorKind::timeout, which names what is waited for.
 class Durability {
@@ -97,13 +98,16 @@ class Durability {
   // reserve_save comes first, of one server, and its number is what all others are told;
   // publish_save there comes last. Saves of several clients then follow each other as a whole: none
   // waits for one that waits for it, and none removes what another writes.
-  virtual SaveId reserve_save() = 0;
+  // Between two steps `lease` passes at most, or the save is given up, as that of a client that
+  // died: keep_save, now and then, says that it lives.
+  virtual SaveId reserve_save(std::chrono::milliseconds lease = kSaveLease) = 0;
   virtual void prepare_save(SaveId save, const std::shared_ptr<const Directory>& directory,
                             int mode, const Extent& extent = {}) = 0;
   virtual void pause(SaveId save, std::chrono::milliseconds limit) = 0;
   virtual uint64_t finish_save(SaveId save) = 0;
   virtual void publish_save(SaveId save) = 0;
   virtual void cancel_save(SaveId save) = 0;
+  virtual void keep_save(SaveId save) = 0;
 
   // How far a load has come.
   class LoadSteps {

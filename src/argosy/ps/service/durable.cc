@@ -80,7 +80,7 @@ class Store final : public Durability {
                 const Extent& extent) override {
     return saves_.whole(directory, mode, extent);
   }
-  SaveId reserve_save() override { return saves_.reserve(); }
+  SaveId reserve_save(milliseconds lease) override { return saves_.reserve(lease); }
   void prepare_save(SaveId save, const std::shared_ptr<const Directory>& directory, int mode,
                     const Extent& extent) override {
     saves_.prepare(save, directory, mode, extent);
@@ -89,6 +89,7 @@ class Store final : public Durability {
   uint64_t finish_save(SaveId save) override { return saves_.finish(save); }
   void publish_save(SaveId save) override { saves_.publish(save); }
   void cancel_save(SaveId save) override { saves_.cancel(save); }
+  void keep_save(SaveId save) override { saves_.keep(save); }
 
   uint64_t load(const std::shared_ptr<const Directory>& directory, int mode, uint32_t table,
                 LoadSteps* steps) override;

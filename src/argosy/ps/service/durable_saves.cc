@@ -63,6 +63,7 @@ std::shared_ptr<Saves::Save> Saves::begin(SaveId id) {
   auto save = std::make_shared<Save>();
   MutexLock guard(mutex_);
   save->id = id ? id : next();
+  save->lease = std::min(kSaveLease, k_.limit() / 2);
   try {
     check_newest(save->id);
     ARGOSY_CHECK(!stopping_, runtime) << "[save] The server ends.";
@@ -90,9 +91,10 @@ void Saves::give_up_others(SaveId id) {
   if (old) cancel(old);
 }
 
-SaveId Saves::reserve() {
+SaveId Saves::reserve(milliseconds lease) {
   const std::shared_ptr<Save> save = begin(0);
-  end_step(save, Step::reserved, k_.limit() / 2);
+  save->lease = std::min(lease, save->lease);
+  end_step(save, Step::reserved, save->lease);
   return save->id;
 }
 
@@ -160,7 +162,7 @@ void Saves::prepare(SaveId id, const std::shared_ptr<const Directory>& directory
     drop(save);
     throw;
   }
-  end_step(save, Step::prepared, k_.limit() / 2);
+  end_step(save, Step::prepared, save->lease);
 }
 
 std::shared_ptr<Saves::Save> Saves::step_of(SaveId id, Step from, const char* what) {
@@ -260,7 +262,7 @@ uint64_t Saves::finish(SaveId id) {
     drop(save);
     throw;
   }
-  end_step(save, Step::finished, k_.limit() / 2);
+  end_step(save, Step::finished, save->lease);
   return rows;
 }
 
@@ -275,6 +277,15 @@ void Saves::publish(SaveId id) {
     throw;
   }
   drop(save);
+}
+
+void Saves::keep(SaveId id) {
+  MutexLock guard(mutex_);
+  if (!save_ || save_->id != id) return;
+  const Step step = save_->step;
+  // A pause has an end of its own.
+  if (step == Step::busy || step == Step::paused) return;
+  save_->deadline = Clock::now() + save_->lease;
 }
 
 void Saves::cancel(SaveId id) {

@@ -18,13 +18,15 @@ class Saves {
  public:
   Saves(Keeping& k, Snapshots& snapshots) : k_(k), snapshots_(snapshots) {}
 
-  SaveId reserve();
+  SaveId reserve(std::chrono::milliseconds lease);
   void prepare(SaveId id, const std::shared_ptr<const Directory>& directory, int mode,
                const Extent& extent);
   void pause(SaveId id, std::chrono::milliseconds limit);
   uint64_t finish(SaveId id);
   void publish(SaveId id);
   void cancel(SaveId id);
+  // The next step may take as long again to come.
+  void keep(SaveId id);
   uint64_t whole(const std::shared_ptr<const Directory>& directory, int mode, const Extent& extent);
 
   // Called often: cancels one that was not continued in time.
@@ -48,6 +50,7 @@ class Saves {
     std::vector<Copier::Scores> scores;  // of its rows, which count as saved once it is published
     Step step = Step::busy;              // guarded by Saves::mutex_, as the next two
     bool cancelled = false;
+    std::chrono::milliseconds lease = kSaveLease;           // constant
     Clock::time_point deadline = Clock::time_point::max();  // of the next step
     Clock::time_point paused;
 

@@ -69,7 +69,7 @@ constexpr int kMethods = 15;
 enum class Change : uint8_t { add, assign, step };
 // What workers meet for: each other's texts, only to meet, or to meet for the last time.
 enum class Gather : int32_t { parts, barrier, last };
-enum class SavePhase : uint8_t { whole, prepare, pause, finish, publish, cancel, reserve };
+enum class SavePhase : uint8_t { whole, prepare, pause, finish, publish, cancel, reserve, keep };
 
 struct ClientId {
   uint64_t high = 0, low = 0;

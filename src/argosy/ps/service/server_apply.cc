@@ -228,6 +228,8 @@ uint64_t Core::save(const Header& h) {
       return durability_->save(directory(), h.mode, extent);
     case SavePhase::reserve:
       return durability_->reserve_save();
+    case SavePhase::keep:
+      return 0;  // handled without a turn
     case SavePhase::prepare:
       durability_->prepare_save(h.save, directory(), h.mode, extent);
       return 0;

@@ -191,10 +191,16 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
         check_client(h);
         check_push(request);
         return claim(std::move(request), until, done);
+      case Method::save:
+        if (h.phase == SavePhase::keep) {
+          check_client(h);
+          durability_->keep_save(h.save);
+          return done({});
+        }
+        [[fallthrough]];
       case Method::shrink:
       case Method::end_day:
       case Method::load:
-      case Method::save:
         check_client(h);
         if (request.method == Method::shrink) sparse(h.table);
         return claim(std::move(request), until, done);
@@ -261,6 +267,11 @@ Answer Core::hello(const Header& h) {
     refuse(Code::mismatch, "worker " + std::to_string(h.worker) + " of " +
                                std::to_string(options_.workers) + " does not exist");
   if (!h.text.empty()) {
+    // What is parsed takes many times the room of its text.
+    const size_t most = 4 * to_json(options_.tables).size() + (size_t{64} << 10);
+    if (h.text.size() > most)
+      refuse(Code::bad_request, "the client's tables: expected at most " + std::to_string(most) +
+                                    " bytes of text, got " + std::to_string(h.text.size()));
     const std::string what = difference(options_.tables, h.text);
     if (!what.empty()) refuse(Code::mismatch, what);
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "argosy/base/error.h"
+#include "argosy/base/text.h"
 
 namespace argosy::ps {
 namespace {
@@ -63,6 +64,7 @@ void write_json(const Json& content, const std::string& path) {
 template <class F>
 auto read_json(const std::string& path, F&& read) {
   const std::string text = read_file(path);
+  if (nested_deeper(text, kJsonDepth)) damaged(path, "its values are nested too deep");
   try {
     const Json whole = Json::parse(text);
     const Json& content = whole.at("content");

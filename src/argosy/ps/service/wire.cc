@@ -135,7 +135,7 @@ v1::Header message_of(const Header& h) {
 // False: an enum has a value that is none of its own.
 bool read_header(const v1::Header& m, Header* h) {
   if (m.change() > static_cast<uint32_t>(Change::step) ||
-      m.phase() > static_cast<uint32_t>(SavePhase::reserve))
+      m.phase() > static_cast<uint32_t>(SavePhase::keep))
     return false;
 #define ARGOSY_PS_FIELD(type, name, value) h->name = static_cast<type>(m.name());
   ARGOSY_PS_HEADER(ARGOSY_PS_FIELD)

@@ -3,6 +3,7 @@
 import concurrent.futures
 import functools
 import os
+import secrets
 import shutil
 import subprocess
 import time
@@ -205,6 +206,17 @@ class FS:
         raise NotImplementedError
 
 
+def _aside(path):
+    """Where something is kept while another takes its place."""
+    return f"{path.rstrip('/')}.replaced-{secrets.token_hex(8)}"
+
+
+def _lies_in(who, source, target):
+    return ValueError(
+        f"[{who}.mv] {source} lies in {target}, which would be deleted. Do this: move it out first."
+    )
+
+
 class LocalFS(FS):
     """The file system of this machine."""
 
@@ -261,8 +273,28 @@ class LocalFS(FS):
                 raise FSFileExistsError(
                     f"[LocalFS.mv] {dst_path} exists. Do this: overwrite=True, or delete it."
                 )
-            self.delete(dst_path)
+            self._replace(src_path, dst_path)
+            return
         self.rename(src_path, dst_path)
+
+    def _replace(self, source, target):
+        """What was at `target` goes once `source` is there, so that an error loses neither."""
+        if os.path.samefile(source, target):
+            return
+        inner, outer = os.path.realpath(source), os.path.realpath(target)
+        if os.path.commonpath([inner, outer]) == outer:
+            raise _lies_in("LocalFS", source, target)
+        if not os.path.isdir(source) and not os.path.isdir(target):
+            self.rename(source, target)
+            return
+        aside = _aside(target)
+        os.rename(target, aside)
+        try:
+            self.rename(source, target)
+        except BaseException:
+            os.rename(aside, target)
+            raise
+        self.delete(aside)
 
 
 def _until_timeout(function):
@@ -425,16 +457,29 @@ class HDFSClient(FS):
         self.mv(fs_src_path, fs_dst_path)
 
     def mv(self, fs_src_path, fs_dst_path, overwrite=False, test_exists=True):
-        if overwrite and self.is_exist(fs_dst_path):
-            self.delete(fs_dst_path)
-        if test_exists:
-            if not self.is_exist(fs_src_path):
-                raise FSFileNotExistsError(f"[HDFSClient.mv] {fs_src_path} does not exist.")
-            if self.is_exist(fs_dst_path):
-                raise FSFileExistsError(
-                    f"[HDFSClient.mv] {fs_dst_path} exists. Do this: overwrite=True, or delete it."
-                )
-        self._move(fs_src_path, fs_dst_path)
+        if (test_exists or overwrite) and not self.is_exist(fs_src_path):
+            raise FSFileNotExistsError(f"[HDFSClient.mv] {fs_src_path} does not exist.")
+        there = (test_exists or overwrite) and self.is_exist(fs_dst_path)
+        if there and not overwrite:
+            raise FSFileExistsError(
+                f"[HDFSClient.mv] {fs_dst_path} exists. Do this: overwrite=True, or delete it."
+            )
+        if not there:
+            self._move(fs_src_path, fs_dst_path)
+            return
+        if fs_src_path.rstrip("/") == fs_dst_path.rstrip("/"):
+            return
+        if fs_src_path.startswith(fs_dst_path.rstrip("/") + "/"):
+            raise _lies_in("HDFSClient", fs_src_path, fs_dst_path)
+        # Removed last, so that an error loses neither.
+        aside = _aside(fs_dst_path)
+        self._move(fs_dst_path, aside)
+        try:
+            self._move(fs_src_path, fs_dst_path)
+        except BaseException:
+            self._move(aside, fs_dst_path)
+            raise
+        self.delete(aside)
 
     @_until_timeout
     def _move(self, source, target):
@@ -464,7 +509,21 @@ class HDFSClient(FS):
                 raise FSFileExistsError(
                     f"[HDFSClient.{name}] {fs_path} exists. Do this: overwrite=True, or delete it."
                 )
-            self.delete(fs_path)
+            self._put_aside(local_path, fs_path, processes)
+        else:
+            self._put_all(local_path, fs_path, processes)
+
+    def _put_aside(self, local_path, fs_path, processes):
+        """What is there goes once all of the new is."""
+        new = _aside(fs_path)
+        try:
+            self._put_all(local_path, new, processes)
+        except BaseException:
+            self._run("-rm", "-r", new, may_fail=True)
+            raise
+        self.mv(new, fs_path, overwrite=True)
+
+    def _put_all(self, local_path, fs_path, processes):
         if os.path.isfile(local_path):
             self._put(local_path, fs_path)
             return
@@ -497,14 +556,28 @@ class HDFSClient(FS):
                     f"[HDFSClient.download] {local_path} exists. Do this: overwrite=True, or "
                     "delete it."
                 )
-            local.delete(local_path)
+            self._get_aside(fs_path, local_path, multi_processes)
+        else:
+            self._get_all(fs_path, local_path, multi_processes)
+
+    def _get_aside(self, fs_path, local_path, processes):
+        """What is there goes once all of the new is."""
+        local, new = LocalFS(), _aside(local_path)
+        try:
+            self._get_all(fs_path, new, processes)
+        except BaseException:
+            local.delete(new)
+            raise
+        local.mv(new, local_path, overwrite=True)
+
+    def _get_all(self, fs_path, local_path, processes):
         if self.is_file(fs_path):
             self._get(fs_path, local_path)
             return
-        local.mkdirs(local_path)
+        LocalFS().mkdirs(local_path)
         dirs, files = self.ls_dir(fs_path)
         jobs = [(f"{fs_path.rstrip('/')}/{n}", os.path.join(local_path, n)) for n in dirs + files]
-        self._all(HDFSClient._get, jobs, multi_processes)
+        self._all(HDFSClient._get, jobs, processes)
 
     @_until_timeout
     def _get(self, fs_path, local_path):
