@@ -31,8 +31,7 @@ class LookAhead:
         ...     layer(argosy.ones([1, 1])).sum().backward()
         ...     ahead.step()
         ...     ahead.clear_grad()
-        >>> ahead.minimize(layer(argosy.ones([1, 1])).sum())
-        (None, None)
+        >>> _ = ahead.minimize(layer(argosy.ones([1, 1])).sum())
     """
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5, name=None):
