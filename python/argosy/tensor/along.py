@@ -20,7 +20,7 @@ def _or_along(rows, along, keywords):
 
     @functools.wraps(rows)
     def wrapper(*args, **options):
-        if (len(args) > 1 and type(args[1]) is int) or not keywords.isdisjoint(options):
+        if (len(args) > 1 and type(args[1]) is int) or (options and keywords & options.keys()):
             return along(*args, **options)
         return rows(*args, **options)
 

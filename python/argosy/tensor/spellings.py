@@ -8,18 +8,32 @@ from argosy._generated import tensor as _generated
 from argosy._support import alias
 from argosy.tensor.registry import GENERATED, method
 
+_ABSENT = object()
+
+
+def _at_once(function, spelled):
+    """`spelled`, but calls of two plain arguments, which most are, go to `function` without detours."""
+
+    @functools.wraps(function)
+    def wrapper(first=_ABSENT, second=_ABSENT, /, *more, **options):
+        if second is not _ABSENT and not more and not options:
+            return function(first, second)
+        given = [argument for argument in (first, second) if argument is not _ABSENT]
+        return spelled(*given, *more, **options)
+
+    return wrapper
+
 
 def sizes_one_by_one(function):
     """`function(x, sizes)` that also takes x, 2, 3 for x, [2, 3]."""
 
-    @functools.wraps(function)
-    def wrapper(*args, **options):
+    def spelled(*args, **options):
         if len(args) > 2 and not isinstance(args[1], (list, tuple)):
             if all(isinstance(size, (int, Tensor)) for size in args[1:]):
                 args = (args[0], list(args[1:]))
         return function(*args, **options)
 
-    return wrapper
+    return _at_once(function, spelled)
 
 
 def dimension_first(function):
@@ -42,8 +56,7 @@ def dimension_first(function):
 def _two_dimensions(function):
     """`function(x, perm)` that also takes the two dimensions to swap."""
 
-    @functools.wraps(function)
-    def wrapper(*args, **options):
+    def spelled(*args, **options):
         dims = [options.pop(name) for name in ("dim0", "dim1") if name in options]
         if dims or (len(args) == 3 and type(args[1]) is int):
             x = args[0] if args else options.pop("input" if "input" in options else "x")
@@ -53,7 +66,7 @@ def _two_dimensions(function):
             return function(x, perm, **options)
         return function(*args, **options)
 
-    return wrapper
+    return _at_once(function, spelled)
 
 
 def _everywhere(function):
