@@ -13,7 +13,7 @@ import math
 
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import check_choice, into, place, sizes_of
+from argosy._support import alias, check_choice, into, place, sizes_of
 
 __all__ = [
     "fft",
@@ -206,6 +206,7 @@ def _axis(name, axis):
     return [axis]
 
 
+@alias(input="x", dim="axis")
 def fft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """The discrete Fourier transform along an axis.
 
@@ -230,6 +231,7 @@ def fft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     return into(out, _full("fft", x, _one(n), _axis("fft", axis), norm, True))
 
 
+@alias(input="x", dim="axis")
 def ifft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """The inverse of :func:`fft`.
 
@@ -255,6 +257,7 @@ def ifft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     return into(out, _full("ifft", x, _one(n), _axis("ifft", axis), norm, False))
 
 
+@alias(input="x", dim="axis")
 def rfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """The discrete Fourier transform of real numbers along an axis, without the half of the spectrum that is
     the mirror image of the other.
@@ -281,6 +284,7 @@ def rfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     return into(out, _half("rfft", x, _one(n), _axis("rfft", axis), norm, True))
 
 
+@alias(input="x", dim="axis")
 def irfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """The inverse of :func:`rfft`.
 
@@ -306,6 +310,7 @@ def irfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     return into(out, _whole("irfft", x, _one(n), _axis("irfft", axis), norm, False))
 
 
+@alias(input="x", dim="axis")
 def hfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """The discrete Fourier transform of a signal whose second half is the conjugate mirror image of the first,
     which x is.
@@ -331,6 +336,7 @@ def hfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     return into(out, _whole("hfft", x, _one(n), _axis("hfft", axis), norm, True))
 
 
+@alias(input="x", dim="axis")
 def ihfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """The inverse of :func:`hfft`.
 
@@ -357,6 +363,7 @@ def ihfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     return into(out, _half("ihfft", x, _one(n), _axis("ihfft", axis), norm, False))
 
 
+@alias(input="x", dim="axes")
 def fftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """The discrete Fourier transform along several axes.
 
@@ -382,6 +389,7 @@ def fftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     return into(out, _full("fftn", x, s, axes, norm, True))
 
 
+@alias(input="x", dim="axes")
 def ifftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """The inverse of :func:`fftn`.
 
@@ -408,6 +416,7 @@ def ifftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     return into(out, _full("ifftn", x, s, axes, norm, False))
 
 
+@alias(input="x", dim="axes")
 def rfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """The discrete Fourier transform of real numbers along several axes, the last of which has half of the spectrum.
 
@@ -434,6 +443,7 @@ def rfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     return into(out, _half("rfftn", x, s, axes, norm, True))
 
 
+@alias(input="x", dim="axes")
 def irfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """The inverse of :func:`rfftn`.
 
@@ -460,6 +470,7 @@ def irfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     return into(out, _whole("irfftn", x, s, axes, norm, False))
 
 
+@alias(input="x", dim="axes")
 def hfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """:func:`hfft` over several axes: x is the first half of a signal along the last one.
 
@@ -485,6 +496,7 @@ def hfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     return into(out, _whole("hfftn", x, s, axes, norm, True))
 
 
+@alias(input="x", dim="axes")
 def ihfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """The inverse of :func:`hfftn`.
 
@@ -522,6 +534,7 @@ def _two(name, x, s, axes):
     return s, axes
 
 
+@alias(input="x", dim="axes")
 def fft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     """The discrete Fourier transform along two axes.
 
@@ -547,6 +560,7 @@ def fft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     return fftn(x, *_two("fft2", x, s, axes), norm, out=out)
 
 
+@alias(input="x", dim="axes")
 def ifft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     """The inverse of :func:`fft2`.
 
@@ -573,6 +587,7 @@ def ifft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     return ifftn(x, *_two("ifft2", x, s, axes), norm, out=out)
 
 
+@alias(input="x", dim="axes")
 def rfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     """The discrete Fourier transform of real numbers along two axes, the last of which has half of the spectrum.
 
@@ -599,6 +614,7 @@ def rfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     return rfftn(x, *_two("rfft2", x, s, axes), norm, out=out)
 
 
+@alias(input="x", dim="axes")
 def irfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     """The inverse of :func:`rfft2`.
 
@@ -625,6 +641,7 @@ def irfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     return irfftn(x, *_two("irfft2", x, s, axes), norm, out=out)
 
 
+@alias(input="x", dim="axes")
 def hfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     """:func:`hfft` over two axes: x is the first half of a signal along the last one.
 
@@ -650,6 +667,7 @@ def hfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     return hfftn(x, *_two("hfft2", x, s, axes), norm, out=out)
 
 
+@alias(input="x", dim="axes")
 def ihfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
     """The inverse of :func:`hfft2`.
 
@@ -740,6 +758,7 @@ def _rolled(x, axes, inverse):
     return tensor.roll(x, steps, axes)
 
 
+@alias(input="x", dim="axes")
 def fftshift(x, axes=None, name=None):
     """Moves frequency 0 to the middle.
 
@@ -757,6 +776,7 @@ def fftshift(x, axes=None, name=None):
     return _rolled(x, axes, False)
 
 
+@alias(input="x", dim="axes")
 def ifftshift(x, axes=None, name=None):
     """The inverse of :func:`fftshift`.
 

@@ -3,6 +3,7 @@
 import functools
 import importlib
 import sys
+import types
 
 from argosy import _core
 from argosy.device import cuda, xpu  # noqa: F401
@@ -18,6 +19,7 @@ from argosy.device.cuda import (
     stream,
     stream_guard,
 )
+from argosy.device.named import Device
 from argosy.device.place import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -45,6 +47,7 @@ __all__ = [
     "CUDAPinnedPlace",
     "CUDAPlace",
     "CustomPlace",
+    "Device",
     "Event",
     "IPUPlace",
     "NullPlace",
@@ -769,3 +772,13 @@ class device_guard:
 
 
 device = device_guard
+
+
+class _CallableModule(types.ModuleType):
+    """`argosy.device` is a module and a function: device("gpu", 0) names a device."""
+
+    def __call__(self, type=None, index=None):  # noqa: A002
+        return Device(type, index)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -11,6 +11,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._support import no_effect, unsupported
 from argosy.amp._state import key as autocast_key
+from argosy.static.compiled import BuildStrategy
 from argosy.static.input import InputSpec
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
@@ -153,7 +154,9 @@ def to_static(
         StaticFunction | Layer | callable: What runs captured; a decorator without function.
 
     Raises:
-        TypeError: function cannot be called, input_spec is no list or tuple, or a keyword is unknown.
+        TypeError: function cannot be called, input_spec is no list or tuple, build_strategy is no
+            BuildStrategy, or a keyword is unknown.
+        ValueError: backend is neither None nor "CINN".
         NotImplementedError: property is true.
 
     Example:
@@ -175,6 +178,15 @@ def to_static(
             f"[to_static] unknown arguments: {', '.join(sorted(unknown))}. Do this: leave them out."
         )
     unsupported("to_static", "leave it out", property=(kwargs.get("property", False), False))
+    if build_strategy is not None and not isinstance(build_strategy, BuildStrategy):
+        raise TypeError(
+            "[to_static] build_strategy: expected a paddle.static.BuildStrategy, got"
+            f" {type(build_strategy).__name__}. Do this: leave it out."
+        )
+    if backend not in (None, "CINN"):
+        raise ValueError(
+            f"[to_static] backend: expected None or 'CINN', got {backend!r}. Do this: leave it out."
+        )
     no_effect(
         "to_static", "Programs run by one executor", build_strategy=(build_strategy, None),
         backend=(backend, None),
@@ -610,7 +622,7 @@ def _is_array(x):
 
 def _is_number(part):
     """Whether a part of a key is a Python number."""
-    return type(part) is tuple and (part[0] is int or part[0] is float)
+    return type(part) is tuple and bool(part) and part[0] in (int, float)
 
 
 def _number_in(part):

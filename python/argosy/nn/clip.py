@@ -161,3 +161,28 @@ class ClipGradByGlobalNorm(ClipGradBase):
 GradientClipByValue = ClipGradByValue
 GradientClipByNorm = ClipGradByNorm
 GradientClipByGlobalNorm = ClipGradByGlobalNorm
+
+
+def clip_by_norm(x, max_norm, name=None):
+    """A tensor, scaled down where its 2-norm exceeds ``max_norm``.
+
+    Args:
+        x (Tensor): Floating point, of any shape.
+        max_norm (float): The largest norm, positive.
+
+    Returns:
+        Tensor: ``x * max_norm / max(norm(x), max_norm)``.
+
+    Raises:
+        ValueError: ``max_norm`` is not positive.
+
+    Examples:
+        >>> argosy.nn.clip.clip_by_norm(argosy.to_tensor([3.0, 4.0]), 1.0).tolist()
+        [0.6, 0.8]
+    """
+    if not max_norm > 0:
+        raise ValueError(
+            f"[clip_by_norm] max_norm: expected a positive number, got {max_norm}. Do this: pass one."
+        )
+    norm = x.square().sum().sqrt()
+    return x * (max_norm / norm.clip(min=max_norm))

@@ -65,15 +65,15 @@ from argosy.tensor import compat  # noqa: E402  (needs the functions above)
 
 globals().update({name: getattr(compat, name) for name in compat.EXPORTS})
 __all__ += compat.EXPORTS
-from argosy.tensor import windows  # noqa: E402
+from argosy.tensor import along, spellings, windows  # noqa: E402
 
-globals().update({name: getattr(windows, name) for name in windows.EXPORTS})
-__all__ += windows.EXPORTS
+for _module in (along, spellings, windows):
+    globals().update({name: getattr(_module, name) for name in _module.EXPORTS})
+    __all__ += _module.EXPORTS
 from argosy.tensor import (  # noqa: E402, F401  (methods only)
     methods,
     program_value,
     reforming,
-    spellings,
     storage_forms,
 )
 

@@ -7,7 +7,7 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
 from argosy._generated.method_table import METHODS as _OF_OPS
-from argosy._support import listed, no_effect, overwrite, place
+from argosy._support import alias, listed, no_effect, overwrite, place
 from argosy.tensor import manipulation as _manipulation
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import sizes_one_by_one
@@ -289,6 +289,7 @@ def _whole_diagonal(x, offset, wrap):
 
 
 @method
+@alias(elements="x", test_elements="test_x")
 def isin(x, test_x, assume_unique=False, invert=False, name=None):
     """Whether each element of x is among others.
 

@@ -6,6 +6,7 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
 from argosy._support import ArgumentError, alias, into, listed, overwrite, place, sizes_of
+from argosy.device import Device
 from argosy.tensor import creation, parting, random, search
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import sizes_one_by_one
@@ -617,7 +618,7 @@ def _set_data(self, value):
 
 method(property(_requires_grad, _set_requires_grad), "requires_grad")
 method(property(_data, _set_data), "data")
-method(property(lambda self: self.place, doc="Where the tensor is."), "device")
+method(property(lambda self: Device(self.place), doc="Where the tensor is, as a name."), "device")
 method(
     property(lambda self: self.place.is_gpu_place(), doc="Whether a GPU holds the tensor."),
     "is_cuda",

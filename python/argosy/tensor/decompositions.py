@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
-from argosy._support import ArgumentError, check_choice, into, sizes_of
+from argosy._support import ArgumentError, alias, check_choice, into, sizes_of
 from argosy.tensor.registry import method
 
 
@@ -19,6 +19,7 @@ def _adjoint(x):
 
 
 @method
+@alias(A="x", B="y")
 def solve(x, y, left=True, name=None, *, out=None):
     """Solves x z = y, or z x = y.
 

@@ -156,7 +156,9 @@ def unflatten(x, axis, shape, name=None):
     return _ops.reshape(x, own + shape + sizes_of(x)[axis + 1 :])
 
 
+@method
 @alias(size="shape_or_dtype", dtype="shape_or_dtype")
+@sizes_one_by_one
 def view(x, shape_or_dtype, name=None):
     """Shows the memory of x in another shape or as another dtype.
 
@@ -179,9 +181,6 @@ def view(x, shape_or_dtype, name=None):
     if isinstance(shape_or_dtype, _DTYPES):
         return _ops.view_dtype(x, shape_or_dtype)
     return _ops.reshape(x, shape_or_dtype)
-
-
-method(sizes_one_by_one(view))
 
 
 @method
@@ -744,6 +743,7 @@ def as_complex(x, name=None):
 
 
 @method
+@alias(dimension="axis")
 def unfold(x, axis, size, step, name=None):
     """Windows of x along an axis.
 

@@ -69,7 +69,13 @@ def chunk(x, chunks, axis=0, name=None):
 
 
 @method
-@alias(input="x", dim="axis", indices="num_or_indices", sections="num_or_indices")
+@alias(
+    input="x",
+    dim="axis",
+    indices="num_or_indices",
+    sections="num_or_indices",
+    indices_or_sections="num_or_indices",
+)
 def tensor_split(x, num_or_indices, axis=0, name=None):
     """Cuts x along an axis into parts that need not be equal.
 

@@ -344,6 +344,7 @@ def normal_(x, mean=0.0, std=1.0, name=None):
 
 
 @method
+@alias(lambd="lam")
 def exponential_(x, lam=1.0, name=None):
     """Fills x with numbers drawn from the exponential distribution.
 

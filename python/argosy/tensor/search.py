@@ -17,6 +17,7 @@ from argosy._support import (
     sizes_of,
 )
 from argosy.tensor.registry import method
+from argosy.tensor.spellings import dimension_first
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
 
@@ -558,7 +559,8 @@ def index_put_(x, indices, value, accumulate=False, name=None):
 
 
 @method
-@alias(input="x", dim="axis")
+@dimension_first
+@alias(input="x", dim="axis", source="value")
 def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
     """A copy of x with alpha * value added to some of its entries along an axis.
 
@@ -586,7 +588,8 @@ def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
 
 
 @method
-@alias(input="x", dim="axis")
+@dimension_first
+@alias(input="x", dim="axis", source="value")
 def index_add_(x, index, axis, value, alpha=1, name=None):
     """index_add written into x.
 
@@ -701,6 +704,7 @@ def masked_scatter_(x, mask, value, name=None):
 
 
 @method
+@alias(input="values")
 def searchsorted(
     sorted_sequence,
     values,

@@ -1,46 +1,97 @@
-"""Methods under other ways to write calls that Paddle 3.3 accepts: sizes one by one, format(), NumPy on
-the left, a Python function applied."""
+"""Other ways to write calls that Paddle 3.3 accepts: sizes one by one, a dimension before the index,
+format(), NumPy on the left, a Python function applied."""
 
 import functools
 
 from argosy._core import Tensor
 from argosy._generated import tensor as _generated
+from argosy._support import alias
 from argosy.tensor.registry import GENERATED, method
+
+_ABSENT = object()
+
+
+def _at_once(function, spelled):
+    """`spelled`, but calls of two plain arguments, which most are, go to `function` without detours."""
+
+    @functools.wraps(function)
+    def wrapper(first=_ABSENT, second=_ABSENT, /, *more, **options):
+        if second is not _ABSENT and not more and not options:
+            return function(first, second)
+        given = [argument for argument in (first, second) if argument is not _ABSENT]
+        return spelled(*given, *more, **options)
+
+    return wrapper
 
 
 def sizes_one_by_one(function):
     """`function(x, sizes)` that also takes x, 2, 3 for x, [2, 3]."""
 
-    @functools.wraps(function)
-    def wrapper(*args, **options):
+    def spelled(*args, **options):
         if len(args) > 2 and not isinstance(args[1], (list, tuple)):
             if all(isinstance(size, (int, Tensor)) for size in args[1:]):
                 args = (args[0], list(args[1:]))
         return function(*args, **options)
 
-    return wrapper
+    return _at_once(function, spelled)
 
 
-for _name in ("reshape", "reshape_", "expand", "tile"):
-    method(sizes_one_by_one(getattr(_generated, _name)), replaces=GENERATED)
-
-
-def _transpose(function):
-    """`transpose` that also takes the two dimensions to swap."""
+def dimension_first(function):
+    """`function(x, index, axis, ..)` that also takes x, axis, index, ..: an integer is no index."""
 
     @functools.wraps(function)
-    def wrapper(self, *args, **options):
-        if len(args) == 2 and all(type(dim) is int for dim in args):
-            perm = list(range(self.ndim))
-            one, two = args
-            perm[one], perm[two] = perm[two], perm[one]
-            args = (perm,)
-        return function(self, *args, **options)
+    def wrapper(*args, **options):
+        if len(args) > 1 and type(args[1]) is int:
+            x, axis, *rest = args
+            if rest:
+                index, *rest = rest
+            else:
+                index = options.pop("index")
+            args = (x, index, axis, *rest)
+        return function(*args, **options)
 
     return wrapper
 
 
-method(_transpose(_generated.transpose), replaces=GENERATED)
+def _two_dimensions(function):
+    """`function(x, perm)` that also takes the two dimensions to swap."""
+
+    def spelled(*args, **options):
+        dims = [options.pop(name) for name in ("dim0", "dim1") if name in options]
+        if dims or (len(args) == 3 and type(args[1]) is int):
+            x = args[0] if args else options.pop("input" if "input" in options else "x")
+            one, two = [*args[1:], *dims]
+            perm = list(range(x.ndim))
+            perm[one], perm[two] = perm[two], perm[one]
+            return function(x, perm, **options)
+        return function(*args, **options)
+
+    return _at_once(function, spelled)
+
+
+def _everywhere(function):
+    """A generated function under further spellings, as a function and as a method."""
+    return method(function, replaces=GENERATED)
+
+
+reshape = _everywhere(sizes_one_by_one(_generated.reshape))
+reshape_ = _everywhere(sizes_one_by_one(_generated.reshape_))
+expand = _everywhere(sizes_one_by_one(_generated.expand))
+tile = _everywhere(sizes_one_by_one(_generated.tile))
+transpose = _everywhere(_two_dimensions(_generated.transpose))
+transpose_ = _everywhere(_two_dimensions(_generated.transpose_))
+index_select = _everywhere(dimension_first(_generated.index_select))
+eye = alias(n="num_rows", m="num_columns")(_generated.eye)
+EXPORTS = [
+    "eye",
+    "expand",
+    "index_select",
+    "reshape",
+    "reshape_",
+    "tile",
+    "transpose",
+    "transpose_",
+]
 
 
 def _format(self, spec):

@@ -1,5 +1,7 @@
 """Devices: what the core has is what Python says, and what it has not is refused."""
 
+import copy
+import pickle
 import threading
 
 import pytest
@@ -182,3 +184,47 @@ def test_places_that_no_build_has_are_classes():
     of_devices = (paddle.XPUPlace, paddle.IPUPlace, paddle.CustomPlace)
     assert not isinstance(paddle.ones([1]).place, of_devices)
     assert isinstance(paddle.ones([1]).place, paddle.base.core.Place)
+
+
+@pytest.mark.parametrize(
+    "arguments, name, kind, index",
+    [
+        (("cpu",), "cpu", "cpu", None),
+        (("cpu:0",), "cpu", "cpu", 0),
+        (("gpu",), "gpu:0", "gpu", 0),
+        (("gpu", 1), "gpu:1", "gpu", 1),
+        (("gpu:2",), "gpu:2", "gpu", 2),
+        ((3,), "cuda:3", "cuda", 3),
+    ],
+)
+def test_a_device_by_name(arguments, name, kind, index):
+    named = paddle.device(*arguments)
+    assert isinstance(named, paddle.device.Device) and isinstance(named, str)
+    assert (named, named.type, named.index) == (name, kind, index)
+    assert copy.deepcopy(named) == named and pickle.loads(pickle.dumps(named)).type == kind
+
+
+def test_a_device_is_where_tensors_are_and_where_new_ones_go():
+    x = paddle.ones([2])
+    assert x.device == "cpu" and x.to(x.device).place == x.place
+    assert paddle.to_tensor([1], place=paddle.device("cpu")).device == paddle.device(
+        paddle.CPUPlace()
+    )
+    null = paddle.device("null")
+    with null, null:
+        assert paddle.ones([2]).device == "null:0"
+    assert paddle.ones([2]).device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    "arguments, kind, text",
+    [
+        (("nope",), ValueError, "unknown device 'nope'"),
+        (("gpu:0", 1), ValueError, "the number is given twice"),
+        ((None,), TypeError, "type: expected a name, a number or a place, got None"),
+        ((), TypeError, "got None"),
+    ],
+)
+def test_what_is_no_device(arguments, kind, text):
+    with pytest.raises(kind, match=text):
+        paddle.device(*arguments)

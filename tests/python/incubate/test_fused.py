@@ -150,3 +150,14 @@ def test_masked_softmaxes_and_losses():
     assert float(incubate.identity_loss(paddle.ones([4]), 0)) == 4
     with pytest.raises(ValueError, match=r"\[identity_loss\]"):
         incubate.identity_loss(x, "median")
+
+
+def test_fused_dropout_is_dropout():
+    x = paddle.ones([40, 50])
+    layer = paddle.incubate.nn.FusedDropout(0.5, axis=0, mode="downscale_in_infer")
+    rows = layer(x).numpy()
+    assert (rows == rows[:, :1]).all() and set(rows.ravel().tolist()) == {0.0, 1.0}
+    layer.eval()
+    assert layer(x).numpy().min() == layer(x).numpy().max() == 0.5
+    with pytest.raises(ValueError, match="mode"):
+        paddle.incubate.nn.FusedDropout(0.5, mode="up")(x)

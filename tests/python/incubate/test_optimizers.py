@@ -67,3 +67,12 @@ def test_minimizers(minimize):
         minimize(rosen, paddle.to_tensor(start), line_search_fn="armijo", dtype="float64")
     with pytest.raises(ValueError, match="dtype"):
         minimize(rosen, paddle.to_tensor(start))
+
+
+def test_lookahead_minimize_gives_parameters_and_gradients():
+    w = paddle.create_parameter([2], "float32")
+    idle = paddle.create_parameter([1], "float32")
+    look = LookAhead(paddle.optimizer.SGD(1.0, parameters=[w, idle]))
+    operations, pairs = look.minimize((w * 3).sum())
+    assert operations == [] and len(pairs) == 1
+    assert pairs[0][0] is w and pairs[0][1].tolist() == [3.0, 3.0]

@@ -441,3 +441,36 @@ def test_write_through_a_view_of_outside_a_loop_is_refused():
 
     with pytest.raises(NotImplementedError, match=r"write to the tensor itself"):
         f(argosy.ones([2, 2]), argosy.to_tensor(3))
+
+
+def test_methods_of_plain_objects_are_captured():
+    """An object that is no Layer has no layers whose modes are part of a form."""
+
+    class Scaled:
+        factor = 2
+
+        @argosy.jit.to_static
+        def method(self, x):
+            return x * self.factor if x.sum() > 0 else -x
+
+        def __call__(self, x):
+            return x + self.factor
+
+    scaled = Scaled()
+    assert scaled.method(argosy.to_tensor([1.0])).tolist() == [2.0]
+    assert scaled.method(argosy.to_tensor([-1.0])).tolist() == [1.0]
+    assert argosy.jit.to_static(scaled.__call__)(argosy.to_tensor([1.0])).tolist() == [3.0]
+
+
+def test_build_strategy_and_backend_are_what_they_say():
+    def function(x):
+        return x
+
+    captured = argosy.jit.to_static(function, build_strategy=argosy.static.BuildStrategy())
+    assert captured(argosy.ones([1])).tolist() == [1.0]
+    with pytest.raises(
+        TypeError, match="build_strategy: expected a paddle.static.BuildStrategy, got int"
+    ):
+        argosy.jit.to_static(function, build_strategy=3)
+    with pytest.raises(ValueError, match="backend: expected None or 'CINN', got 'TVM'"):
+        argosy.jit.to_static(function, backend="TVM")

@@ -140,13 +140,30 @@ def test_pool2d_paddings(rng, padding, pairs):
         close(inclusive, total / (kernel[0] * kernel[1]))
 
 
+def test_divisor_override_divides_means_times_the_whole_window():
+    """Padding that does not count leaves the means as they are, so the border's results are larger."""
+    ones = paddle.ones([1, 1, 3, 3])
+    excluded = F.avg_pool2d(ones, 2, 2, 1, divisor_override=2)
+    close(excluded, np.full((1, 1, 2, 2), 2.0))
+    included = F.avg_pool2d(ones, 2, 2, 1, exclusive=False, divisor_override=2)
+    close(included, np.array([[[[0.5, 1.0], [1.0, 2.0]]]]))
+    close(
+        F.avg_pool3d(paddle.ones([1, 1, 2, 2, 2]), 2, divisor_override=4),
+        np.full((1, 1, 1, 1, 1), 2.0),
+    )
+    with pytest.raises(
+        ValueError, match=r"\[avg_pool2d\] divisor_override: expected a number, got str"
+    ):
+        F.avg_pool2d(ones, 2, divisor_override="2")
+
+
 def test_pool_other_forms(rng):
     x = normal(rng, 2, 3, 6)
     close(F.max_pool1d(t(x), 2), x.reshape(2, 3, 3, 2).max(-1))
     close(F.avg_pool1d(t(x), [2], [2]), x.reshape(2, 3, 3, 2).mean(-1))
     x = normal(rng, 1, 2, 4, 6)
     windows = x.reshape(1, 2, 2, 2, 3, 2)
-    close(F.avg_pool2d(t(x), 2, divisor_override=5), windows.sum((3, 5)) / 5)
+    close(F.avg_pool2d(t(x), 2, divisor_override=2.5), windows.sum((3, 5)) / 2.5)
     last = F.max_pool2d(t(x.transpose(0, 2, 3, 1)), 2, data_format="NHWC")
     close(last, windows.max((3, 5)).transpose(0, 2, 3, 1))
     norm = F.lp_pool2d(t(x), 2, 2)

@@ -140,3 +140,21 @@ def test_helpers():
     nest = {"b": [1, (2, 3)], "a": 4}
     assert paddle.utils.flatten(nest) == [4, 1, 2, 3]
     assert paddle.utils.map_structure(lambda v: v + 1, nest) == {"b": [2, (3, 4)], "a": 5}
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 50.0])
+def test_clip_by_norm(scale):
+    array = np.array([[3.0, -4.0], [0.0, 12.0]], "float32") * scale
+    norm = np.linalg.norm(array)
+    x = paddle.to_tensor(array, stop_gradient=False)
+    got = paddle.nn.clip.clip_by_norm(x, 5.0)
+    np.testing.assert_allclose(got.numpy(), array * min(1.0, 5.0 / norm), rtol=1e-6)
+    got.sum().backward()
+    slope = np.ones_like(array)
+    if norm > 5.0:
+        slope = 5.0 / norm - array.sum() * array * 5.0 / norm**3
+    np.testing.assert_allclose(x.grad.numpy(), slope, rtol=1e-5, atol=1e-6)
+    zeros = paddle.nn.clip.clip_by_norm(paddle.zeros([2]), 1.0)
+    assert zeros.tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match=r"max_norm: expected a positive number, got -1"):
+        paddle.nn.clip.clip_by_norm(x, -1)

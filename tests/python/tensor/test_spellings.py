@@ -141,3 +141,140 @@ def test_other_names_of_arguments(named, plain):
     assert named(argosy, x).tolist() == plain(argosy, x).tolist()
     with pytest.raises(ValueError, match="one argument"):
         argosy.topk(x, k=1, axis=0, dim=0)
+
+
+@pytest.mark.parametrize(
+    "call, shape",
+    [
+        (lambda x: argosy.reshape(x, 3, 2), [3, 2]),
+        (lambda x: argosy.reshape(x, -1, 2), [3, 2]),
+        (lambda x: argosy.reshape(x, argosy.to_tensor(3), 2), [3, 2]),
+        (lambda x: argosy.reshape(x, 6), [6]),
+        (lambda x: argosy.view(x, 3, 2), [3, 2]),
+        (lambda x: argosy.expand(x.unsqueeze(0), 4, -1, 3), [4, 2, 3]),
+        (lambda x: argosy.tile(x, 2, 1), [4, 3]),
+        (lambda x: argosy.transpose(x, 0, 1), [3, 2]),
+        (lambda x: argosy.transpose(input=x, dim0=0, dim1=-1), [3, 2]),
+        (lambda x: x.transpose(1, dim1=0), [3, 2]),
+        (lambda x: x.transpose_(0, 1), [3, 2]),
+        (lambda x: argosy.eye(n=2, m=3), [2, 3]),
+        (lambda x: argosy.tensor_split(x, indices_or_sections=2)[0], [1, 3]),
+        (lambda x: x.unfold(dimension=1, size=2, step=1), [2, 2, 2]),
+    ],
+)
+def test_functions_take_sizes_and_dimensions_one_by_one(call, shape):
+    assert call(tensor(2, 3)).shape == shape
+
+
+INDEX = argosy.to_tensor([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: argosy.gather(x, 1, INDEX),
+        lambda x: argosy.gather(input=x, dim=1, index=INDEX),
+        lambda x: argosy.gather(x, 1, index=INDEX),
+        lambda x: x.gather(dim=1, index=INDEX),
+        lambda x: argosy.gather(x, 1, INDEX, out=argosy.zeros([2, 2])),
+    ],
+)
+def test_gather_along_a_dimension(call):
+    x = tensor(2, 3)
+    expected = np.take_along_axis(x.numpy(), INDEX.numpy(), 1)
+    np.testing.assert_array_equal(call(x).numpy(), expected)
+
+
+def test_gather_of_rows_is_as_it_was():
+    x = tensor(2, 3)
+    rows = argosy.gather(x, argosy.to_tensor([1, 1]), 0)
+    np.testing.assert_array_equal(rows.numpy(), x.numpy()[[1, 1]])
+    np.testing.assert_array_equal(
+        x.gather(argosy.to_tensor([2]), axis=1).numpy(), x.numpy()[:, [2]]
+    )
+    with pytest.raises(ValueError, match="number of dimensions"):
+        argosy.gather(x, 1, argosy.to_tensor([0, 1]))
+
+
+@pytest.mark.parametrize(
+    "call, changed",
+    [
+        (lambda x, y: argosy.scatter(x, 1, INDEX, y), [[10, 11], [13, 12]]),
+        (lambda x, y: argosy.scatter(input=x, dim=1, index=INDEX, src=y), [[10, 11], [13, 12]]),
+        (lambda x, y: x.scatter(1, INDEX, value=5.0), [[5, 5], [5, 5]]),
+        (lambda x, y: argosy.scatter(x, 1, INDEX, y, reduce="add"), [[10, 12], [16, 16]]),
+        (lambda x, y: argosy.scatter(x, 1, INDEX, 2.0, reduce="multiply"), [[0, 2], [6, 8]]),
+        (lambda x, y: x.scatter_(dim=1, index=INDEX, src=y), [[10, 11], [13, 12]]),
+        (lambda x, y: argosy.scatter_(x, 1, INDEX, y), [[10, 11], [13, 12]]),
+    ],
+)
+def test_scatter_along_a_dimension(call, changed):
+    x, y = tensor(2, 3), tensor(2, 2) + 10
+    expected = x.numpy().copy()
+    expected[:, :2] = changed
+    np.testing.assert_array_equal(call(x, y).numpy(), expected)
+
+
+def test_scatter_in_place_is_in_place_and_rows_are_as_they_were():
+    x = tensor(2, 3)
+    assert x.scatter_(1, INDEX, 7.0) is x and x.numpy()[0].tolist() == [7, 7, 2]
+    rows = argosy.scatter(tensor(2, 3), argosy.to_tensor([0]), argosy.ones([1, 3]))
+    np.testing.assert_array_equal(rows.numpy()[0], [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: argosy.index_add(x, 0, i, x),
+        lambda x, i: argosy.index_add(x, dim=0, index=i, source=x),
+        lambda x, i: x.index_add(0, i, source=x),
+        lambda x, i: argosy.index_add(x, i, 0, x),
+        lambda x, i: x.clone().index_add_(0, i, x),
+    ],
+)
+def test_index_add_takes_the_dimension_first(call):
+    x = tensor(2, 3)
+    expected = x.numpy() + x.numpy()[::-1]
+    np.testing.assert_array_equal(call(x, argosy.to_tensor([1, 0])).numpy(), expected)
+
+
+def test_index_select_takes_the_dimension_first():
+    x, i = tensor(2, 3), argosy.to_tensor([2, 0])
+    for got in (
+        argosy.index_select(x, 1, i),
+        argosy.index_select(x, 1, index=i),
+        x.index_select(i, 1),
+    ):
+        np.testing.assert_array_equal(got.numpy(), x.numpy()[:, [2, 0]])
+
+
+def test_other_names_of_single_arguments():
+    a = argosy.to_tensor([[2.0, 0.0], [0.0, 4.0]])
+    assert argosy.linalg.solve(A=a, B=argosy.ones([2, 1])).tolist() == [[0.5], [0.25]]
+    i = argosy.to_tensor([1, 2])
+    assert argosy.isin(elements=i, test_elements=i[:1]).tolist() == [True, False]
+    assert argosy.searchsorted(
+        argosy.to_tensor([1.0, 3.0]), input=argosy.to_tensor([2.0])
+    ).tolist() == [1]
+    assert argosy.zeros([3]).exponential_(lambd=2.0).min().item() >= 0
+    assert argosy.nn.PairwiseDistance(1.0, 0.0)(x1=a, x2=a * 0).tolist() == [2.0, 4.0]
+    for norm in (argosy.nn.LayerNorm(2, eps=3.0), argosy.nn.GroupNorm(1, 2, eps=3.0)):
+        np.testing.assert_allclose(
+            norm(a).numpy(), [[0.5, -0.5], [-2 / 7**0.5, 2 / 7**0.5]], rtol=1e-5
+        )
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_transforms_take_input_and_dim(name):
+    one, several = getattr(argosy.fft, name), getattr(argosy.fft, name + "n")
+    two = getattr(argosy.fft, name + "2")
+    x = tensor(4, 4) + 1.0
+    for got, expected in (
+        (one(input=x, dim=0), one(x, axis=0)),
+        (two(input=x, dim=(1, 0)), two(x, axes=(1, 0))),
+        (several(input=x, dim=[0]), several(x, axes=[0])),
+    ):
+        np.testing.assert_array_equal(got.numpy(), expected.numpy())
+    np.testing.assert_array_equal(
+        argosy.fft.fftshift(input=x, dim=0).numpy(), argosy.fft.fftshift(x, axes=0).numpy()
+    )

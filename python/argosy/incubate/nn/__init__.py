@@ -1,7 +1,11 @@
 """Layers whose parts Paddle computes at once. Here they are compositions of the same ops."""
 
 from . import functional
-from .layer.fused_dropout_add import FusedBiasDropoutResidualLayerNorm, FusedDropoutAdd
+from .layer.fused_dropout_add import (
+    FusedBiasDropoutResidualLayerNorm,
+    FusedDropout,
+    FusedDropoutAdd,
+)
 from .layer.fused_linear import FusedLinear
 from .layer.fused_multi_transformer import FusedMultiTransformer
 from .layer.fused_transformer import (
@@ -12,6 +16,7 @@ from .layer.fused_transformer import (
 
 __all__ = [
     "FusedBiasDropoutResidualLayerNorm",
+    "FusedDropout",
     "FusedDropoutAdd",
     "FusedFeedForward",
     "FusedLinear",

@@ -31,8 +31,7 @@ class LookAhead:
         ...     layer(argosy.ones([1, 1])).sum().backward()
         ...     ahead.step()
         ...     ahead.clear_grad()
-        >>> ahead.minimize(layer(argosy.ones([1, 1])).sum())
-        (None, None)
+        >>> _ = ahead.minimize(layer(argosy.ones([1, 1])).sum())
     """
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5, name=None):
@@ -76,7 +75,8 @@ class LookAhead:
             startup_program, parameters, no_grad_set: are not supported.
 
         Returns:
-            (None, None).
+            tuple: An empty list, and pairs of each parameter that has a gradient and this gradient, as of
+                Optimizer.minimize.
 
         Raises:
             NotImplementedError: arguments of static mode, or other parameters than the optimizer's.
@@ -88,7 +88,8 @@ class LookAhead:
         )  # fmt: skip
         loss.backward()
         self.step()
-        return None, None
+        parameters = self.inner_optimizer._parameter_list
+        return [], [(p, p.grad) for p in parameters if p.grad is not None]
 
     def __getattr__(self, name):
         return getattr(self.__dict__["inner_optimizer"], name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import sizes_of
@@ -148,8 +150,15 @@ def max_pool3d(
 def _avg_pool(n, x, kernel_size, stride, padding, ceil_mode, exclusive, divisor, data_format):
     channel_last = is_channel_last(data_format, _FORMATS[n])
     window = _window(n, kernel_size, stride, padding, ceil_mode, channel_last)
-    op = getattr(ops, f"avg_pool{n}d")
-    return op(x, *window, bool(exclusive), float(divisor or 0), channel_last)
+    means = getattr(ops, f"avg_pool{n}d")(x, *window, bool(exclusive), 0.0, channel_last)
+    if divisor is None:
+        return means
+    if not isinstance(divisor, (int, float)):
+        raise ValueError(
+            f"[avg_pool{n}d] divisor_override: expected a number, got {type(divisor).__name__}."
+            " Do this: pass an int or float."
+        )
+    return means * math.prod(window[0]) / divisor
 
 
 def avg_pool1d(x, kernel_size, stride=None, padding=0, exclusive=True, ceil_mode=False, name=None):
@@ -197,14 +206,16 @@ def avg_pool2d(
         padding: int or two ints, [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
         ceil_mode (bool): count last windows that overlap the border only partly.
         exclusive (bool): padded positions do not count in the mean.
-        divisor_override (float, optional): divide the sums by this number instead of the count.
+        divisor_override (float, optional): divide the means, times the elements of a whole window, by
+            this number. So padding that does not count (``exclusive``) raises the results.
         data_format (str): 'NCHW' or 'NHWC'.
 
     Returns:
         Tensor [N, C, H', W'].
 
     Raises:
-        ValueError: padding, data_format or ``ceil_mode`` do not fit each other.
+        ValueError: padding, data_format or ``ceil_mode`` do not fit each other, or
+            ``divisor_override`` is no number.
 
     Examples:
         >>> x = argosy.arange(4**2, dtype="float32").reshape([1, 1, 4, 4])
@@ -236,14 +247,16 @@ def avg_pool3d(
         padding: int or three ints, six ints, a pair per axis of x, 'SAME' or 'VALID'.
         ceil_mode (bool): count last windows that overlap the border only partly.
         exclusive (bool): padded positions do not count in the mean.
-        divisor_override (float, optional): divide the sums by this number instead of the count.
+        divisor_override (float, optional): divide the means, times the elements of a whole window, by
+            this number. So padding that does not count (``exclusive``) raises the results.
         data_format (str): 'NCDHW' or 'NDHWC'.
 
     Returns:
         Tensor [N, C, D', H', W'].
 
     Raises:
-        ValueError: padding, data_format or ``ceil_mode`` do not fit each other.
+        ValueError: padding, data_format or ``ceil_mode`` do not fit each other, or
+            ``divisor_override`` is no number.
 
     Examples:
         >>> x = argosy.arange(4**3, dtype="float32").reshape([1, 1, 4, 4, 4])

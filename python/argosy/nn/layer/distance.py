@@ -36,5 +36,6 @@ class PairwiseDistance(ForwardingLayer):
     @keeps
     def __init__(self, p=2.0, epsilon=1e-6, keepdim=False, name=None): ...
 
+    @alias(x1="x", x2="y")
     def forward(self, x, y):
         return F.pairwise_distance(x, y, *self._kept())

@@ -8,7 +8,7 @@ import operator
 from argosy import _core
 from argosy._dtypes import SIXTEEN_BIT
 from argosy._job import get_world_size
-from argosy._support import check_choice
+from argosy._support import alias, check_choice
 from argosy.base.param_attr import ParamAttr
 
 from .. import functional as F
@@ -435,6 +435,7 @@ class LayerNorm(Layer):
 
     _keeps_float32_for = ("float16",)
 
+    @alias(eps="epsilon")
     def __init__(
         self,
         normalized_shape,
@@ -494,6 +495,7 @@ class GroupNorm(Layer):
         paddle.Size([2, 4, 3, 3])
     """
 
+    @alias(eps="epsilon")
     def __init__(
         self,
         num_groups,

@@ -1,12 +1,34 @@
-"""Dropout with what follows it."""
+"""Dropout, alone and with what follows it."""
 
 from __future__ import annotations
 
-from argosy.nn import Layer
+from argosy.nn import Dropout, Layer
 from argosy.nn.initializer import Constant
 from argosy.nn.layer._forwarding import ForwardingLayer, keeps
 
 from .. import functional as F
+
+
+class FusedDropout(Dropout):
+    """``nn.Dropout``, under the name that programs with fused layers use.
+
+    Args:
+        p (float): probability that an element of x becomes zero while training.
+        axis (int | list, optional): axes along which elements are dropped apart; None: all.
+        mode (str): 'upscale_in_train' or 'downscale_in_infer', see ``nn.functional.dropout``.
+
+    Shape: any; the result has the same.
+
+    Raises:
+        ValueError: p is not in 0 .. 1, or there is no such mode.
+
+    Examples:
+        >>> argosy.incubate.nn.FusedDropout(0.5).eval()(argosy.ones([2])).tolist()
+        [1.0, 1.0]
+    """
+
+    def __init__(self, p=0.5, axis=None, mode="upscale_in_train", name=None):
+        super().__init__(p, axis=axis, mode=mode, name=name)
 
 
 class FusedDropoutAdd(ForwardingLayer):
