@@ -1,7 +1,7 @@
-#include <cstring>
-
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/placing.h"
 #include "argosy/ops/math/math.h"
 
 // Collectives between one tensor a rank, [*s], and a tensor that has one for each, [ranks, *s]:
@@ -42,6 +42,7 @@ ARGOSY_OP(all_gather, AllGatherAttrs)
     .gradient(all_gather_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool all_gather_placed = op::place_op("all_gather", op::on_host());
 
 [[maybe_unused]] const bool all_gather_described =
     describe_exchange("all_gather", [](const op::Inputs& in, const void* attrs) {
@@ -86,6 +87,7 @@ ARGOSY_OP(reduce_scatter, ReduceScatterAttrs)
     .gradient(reduce_scatter_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool reduce_scatter_placed = op::place_op("reduce_scatter", op::on_host());
 
 [[maybe_unused]] const bool reduce_scatter_described =
     describe_exchange("reduce_scatter", [](const op::Inputs& in, const void* attrs) {
@@ -112,7 +114,7 @@ void gather_to_run(KernelFrame& f, const RootAttrs& a) {
   const auto group = group_of(f.name(), a.group, a.ranks);
   const bool root = group->rank() == a.root;
   group->gather(root ? rows_of(f.out[0]) : TensorList(), f.in[0], static_cast<int>(a.root));
-  if (!root) std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+  if (!root) op::clear(f.out[0]);
 }
 
 Tensors gather_to_grad(const GradCall& c, const RootAttrs& a);
@@ -127,6 +129,7 @@ ARGOSY_OP(gather_to, RootAttrs)
     .gradient(gather_to_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool gather_to_placed = op::place_op("gather_to", op::on_host());
 
 [[maybe_unused]] const bool gather_to_described =
     describe_exchange("gather_to", [](const op::Inputs& in, const void* attrs) {
@@ -170,6 +173,7 @@ ARGOSY_OP(scatter_from, RootAttrs)
     .gradient(scatter_from_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool scatter_from_placed = op::place_op("scatter_from", op::on_host());
 
 [[maybe_unused]] const bool scatter_from_described =
     describe_exchange("scatter_from", [](const op::Inputs& in, const void* attrs) {

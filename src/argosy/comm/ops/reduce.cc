@@ -1,7 +1,7 @@
-#include <cstring>
-
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/placing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
@@ -49,6 +49,7 @@ ARGOSY_OP(all_reduce, AllReduceAttrs)
     .gradient(all_reduce_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool all_reduce_placed = op::place_op("all_reduce", op::on_host());
 
 [[maybe_unused]] const bool all_reduce_described =
     describe_exchange("all_reduce", [](const op::Inputs& in, const void* attrs) {
@@ -108,8 +109,7 @@ void reduce_run(KernelFrame& f, const ReduceAttrs& a) {
   settle(f.out[0], f.in[0]);
   const auto group = Groups::current().find(a.group, f.name());
   group->reduce({f.out[0]}, static_cast<int>(a.root), reduce_of(f.name(), a.reduce));
-  if (group->rank() != a.root && a.others == kZero)
-    std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+  if (group->rank() != a.root && a.others == kZero) op::clear(f.out[0]);
 }
 
 Tensors reduce_grad(const GradCall& c, const ReduceAttrs& a);
@@ -126,6 +126,7 @@ ARGOSY_OP(reduce_to, ReduceAttrs)
     .gradient(reduce_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool reduce_to_placed = op::place_op("reduce_to", op::on_host());
 
 [[maybe_unused]] const bool reduce_to_described =
     describe_exchange("reduce_to", [](const op::Inputs& in, const void* attrs) {
@@ -142,7 +143,7 @@ void broadcast_run(KernelFrame& f, const BroadcastAttrs& a) {
   const bool adds = a.others == kOwn && group->rank() != a.root;
   Tensor own = f.in[0];
   if (adds && f.out[0].raw() == own.raw()) {
-    own = Tensor::empty(own.shape(), own.dtype());
+    own = Tensor::empty(own.shape(), own.dtype(), own.place());
     op::copy_into(own, f.in[0]);
   }
   settle(f.out[0], f.in[0]);
@@ -162,6 +163,7 @@ ARGOSY_OP(broadcast_from, BroadcastAttrs)
     .gradient(broadcast_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool broadcast_from_placed = op::place_op("broadcast_from", op::on_host());
 
 [[maybe_unused]] const bool broadcast_from_described =
     describe_exchange("broadcast_from", [](const op::Inputs& in, const void* attrs) {
