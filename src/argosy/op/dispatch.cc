@@ -194,10 +194,12 @@ void explain(const OpDef& op, const std::string& text) {
   *thread_state.explain += op.name + ": " + text + "\n";
 }
 
-// The first kernel that takes the call; declined(kernel, why) is told of those before it.
+// The first kernel that takes the call; declined(kernel, why) is told of those before it. Inlined
+// with choose, since every call of an op comes through here.
 template <class F>
-const KernelDef* first_kernel(const OpDef& op, const Inputs& in, const void* attrs,
-                              DeviceKind device, F&& declined) {
+[[gnu::always_inline]] inline const KernelDef* first_kernel(const OpDef& op, const Inputs& in,
+                                                            const void* attrs, DeviceKind device,
+                                                            F&& declined) {
   for (const KernelDef& k : op.kernels[static_cast<int>(device)]) {
     const char* why_not = k.match ? k.match(in, attrs) : nullptr;
     if (!why_not) return &k;
@@ -206,7 +208,7 @@ const KernelDef* first_kernel(const OpDef& op, const Inputs& in, const void* att
   return nullptr;
 }
 
-// For a call that is run. Inlined, since every call of an op comes through here.
+// For a call that is run.
 [[gnu::always_inline]] inline const KernelDef* choose(const OpDef& op, const Inputs& in,
                                                       const void* attrs, DeviceKind device) {
   const KernelDef* k =
