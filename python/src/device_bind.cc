@@ -41,12 +41,23 @@ PyObject* f_devices(Args) {
   return list.release();
 }
 
-// copy_to(tensor, place) -> tensor without history
+// copy_to(tensor, place, blocking) -> tensor without history. Not blocking: copies of pinned memory
+// may still be under way.
 PyObject* f_copy_to(Args args) {
   const Tensor t = checked_tensor("to", args[0]);
   const Place place = to_place(args[1]);
-  const Tensor there = without_gil([&] { return op::to_place(t, place); });
+  const bool blocking = truth(args[2]);
+  const Tensor there =
+      without_gil([&] { return blocking ? op::to_place(t, place) : op::send(t, place); });
   return wrap(there.is(t) ? t.detach() : there);
+}
+
+// pin(tensor, blocking) -> tensor in pinned memory, without history
+PyObject* f_pin(Args args) {
+  const Tensor t = checked_tensor("pin_memory", args[0]);
+  const bool blocking = truth(args[1]);
+  const Tensor pinned = without_gil([&] { return op::to_pinned(t, blocking); });
+  return wrap(pinned.is(t) ? t.detach() : pinned);
 }
 
 PyObject* f_current_stream(Args args) {
@@ -142,13 +153,35 @@ PyObject* f_forget_failures(Args) {
   Py_RETURN_NONE;
 }
 
+PyObject* f_begin_log(Args) {
+  streamed::begin_log();
+  Py_RETURN_NONE;
+}
+
+// streamed_end_log() -> [(name, stream, position, [what is before it: a position of each stream])]
+PyObject* f_end_log(Args) {
+  Py list(check(PyList_New(0)));
+  for (const auto& entry : streamed::end_log()) {
+    Py before(check(PyList_New(0)));
+    for (uint64_t position : entry.before.positions()) {
+      Py number(check(PyLong_FromUnsignedLongLong(position)));
+      if (PyList_Append(before.get(), number.get())) throw PythonError{};
+    }
+    Py item(check(Py_BuildValue("(sIKO)", entry.name.c_str(), entry.at.stream,
+                                static_cast<unsigned long long>(entry.at.position), before.get())));
+    if (PyList_Append(list.get(), item.get())) throw PythonError{};
+  }
+  return list.release();
+}
+
 PyObject* f_stop_streamed(Args) {
   without_gil([] { streamed::stop(); });
   Py_RETURN_NONE;
 }
 
 PyMethodDef functions[] = {FUNCTION("devices", f_devices, 0),
-                           FUNCTION("copy_to", f_copy_to, 2),
+                           FUNCTION("copy_to", f_copy_to, 3),
+                           FUNCTION("pin", f_pin, 2),
                            FUNCTION("current_stream", f_current_stream, 1),
                            FUNCTION("set_current_stream", f_set_current_stream, 2),
                            FUNCTION("make_stream", f_make_stream, 1),
@@ -165,6 +198,8 @@ PyMethodDef functions[] = {FUNCTION("devices", f_devices, 0),
                            FUNCTION("host_waits", f_host_waits, 0),
                            FUNCTION("start_streamed", f_start_streamed, 2),
                            FUNCTION("forget_failures", f_forget_failures, 0),
+                           FUNCTION("streamed_begin_log", f_begin_log, 0),
+                           FUNCTION("streamed_end_log", f_end_log, 0),
                            FUNCTION("stop_streamed", f_stop_streamed, 0),
                            {}};
 

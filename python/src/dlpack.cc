@@ -82,7 +82,7 @@ PyObject* f_to_dlpack(PyObject*, PyObject* o) {
     Tensor t = checked_tensor("to_dlpack", o);
     ARGOSY_CHECK(t.has_data() && t.place().kind == DeviceKind::cpu, invalid_argument)
         << "to_dlpack: only dense tensors in CPU memory can be exported, got " << t << " on "
-        << t.place() << '.';
+        << t.place() << ". Do this: export what .cpu() and .to_dense() give.";
     t.prepare_write();
     t.impl()->storage->never_lend();
     auto exported = std::make_unique<Exported>();

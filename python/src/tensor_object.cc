@@ -1,5 +1,6 @@
 #include "argosy/autograd/node.h"
 #include "argosy/base/device.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
@@ -274,6 +275,8 @@ PyObject* get_version(PyObject* self) {
 PyObject* get_place(PyObject* self) {
   static PyObject* cpu = nullptr;
   Place p = impl_of(self)->place;
+  if (op::is_pinned(tensor_of(self)))
+    return check(PyObject_CallFunction(place_factory, "si", "pinned", 0));
   if (p.kind == DeviceKind::cpu && cpu) return Py_NewRef(cpu);
   PyObject* made = check(PyObject_CallFunction(place_factory, "si", device::kind_name(p.kind),
                                                static_cast<int>(p.index)));

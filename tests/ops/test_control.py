@@ -41,6 +41,7 @@ COVERS = {
     "array_element_or_zeros": "test_array_in_a_loop",
     "array_extend": "test_while_loop",
     "array_get": "test_while_loop",
+    "on_place": "test_values_that_move",
 }
 
 X = np.array([0.3, -0.7, 1.1])
@@ -407,3 +408,11 @@ def test_an_element_that_a_branch_read_stays_in_the_array():
     for value in (3, -3):
         expected = ((value + 2) if value > 0 else value) * 10 + value + value + 2
         assert int(r.run([tensor(value)], [total])[0]) == expected
+
+
+def test_values_that_move():
+    """Between devices: tests/python/device/test_places.py."""
+    x = tensor(X)
+    np.testing.assert_array_equal(argosy._core.ops.on_place(x, "cpu", 0).numpy(), X)
+    with pytest.raises(argosy.DeviceError, match="there is no device 'tpu'.*Do this"):
+        argosy._core.ops.on_place(x, "tpu", 0)

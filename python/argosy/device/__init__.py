@@ -195,6 +195,11 @@ def set_device(device):
         Place(cpu)
     """
     place = checked_place(_current.place if device is None else device, "set_device")
+    if place.is_cuda_pinned_place():
+        raise ValueError(
+            "[set_device] expected a device, got Place(gpu_pinned): nothing is computed in pinned memory."
+            " Do this: set the device that copies go to."
+        )
     _core.set_place(place)
     _current.place = place
     return place

@@ -6,7 +6,9 @@ from itertools import count, takewhile
 
 from argosy import _core
 
-_KINDS = ("cpu", "null", "gpu")  # that every process knows
+_NAMED = ("cpu", "null", "gpu")  # devices that every process knows
+_PINNED = "pinned"  # memory of the CPU to the core
+_KINDS = (*_NAMED, _PINNED)
 
 
 class Place:
@@ -53,9 +55,13 @@ class Place:
         """Whether this is pinned host memory.
 
         Returns:
-            bool: False.
+            bool: That.
+
+        Example:
+            >>> argosy.CUDAPinnedPlace().is_cuda_pinned_place()
+            True
         """
-        return False
+        return self._kind == _PINNED
 
     def is_xpu_place(self):
         """Whether this is an XPU.
@@ -135,7 +141,18 @@ class CPUPlace(Place):
 
 
 class CUDAPinnedPlace(Place):
-    """Host memory that a GPU can read; the CPU's where there is no GPU."""
+    """Pinned memory of the host, which copies to and from a device reach while the program goes on. The
+    CPU's memory where the process has no device.
+
+    Example:
+        >>> argosy.CUDAPinnedPlace()
+        Place(gpu_pinned)
+    """
+
+    _kind = "pinned"
+
+    def __repr__(self):
+        return "Place(gpu_pinned)"
 
 
 class CUDAPlace(Place):
@@ -246,6 +263,8 @@ def make_place(kind, index):
     """A Place from the core's kind and index."""
     if kind == "cpu":
         return CPUPlace()
+    if kind == _PINNED:
+        return CUDAPinnedPlace()
     if kind == "gpu":
         return CUDAPlace(index)
     return NullPlace(index) if kind == "null" else CustomPlace(kind, index)
@@ -274,7 +293,7 @@ def to_place(device):
         return CUDAPlace(device)
     kind, _, index = str(device).partition(":")
     kind = {"cuda": "gpu"}.get(kind, kind)
-    known = kind in _KINDS or kind in custom_devices()
+    known = kind in _NAMED or kind in custom_devices()
     if not known or (index and not index.isdigit()):
         added = "".join(f", '{name}:N'" for name in custom_devices())
         raise ValueError(

@@ -6,7 +6,7 @@ from argosy._dtypes import CONVERTIBLE, SECOND_NAMES
 from argosy._framework import in_static_mode
 from argosy._support import dtype_name
 from argosy.device import device_guard as _device_guard
-from argosy.device.place import CUDAPlace, Place, checked_place, custom_devices
+from argosy.device.place import CUDAPinnedPlace, CUDAPlace, Place, checked_place, custom_devices
 from argosy.tensor.registry import method
 
 
@@ -56,11 +56,16 @@ def _recorded(data):
     return stack([v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in parts])
 
 
-def _on(tensor, place, what="to"):
+def _on(tensor, place, what="to", blocking=True):
     """The tensor on a place that the core has: a leaf, to which no gradient flows from there [= Paddle].
     Of the null device, whose tensors have no elements, only the form can be taken."""
     target = checked_place(place, what)
-    if target == tensor.place:
+    pins = target.is_cuda_pinned_place()
+    if tensor._symbolic and not pins and target._kind != "null":
+        return (
+            _core.ops.on_place(tensor, target._kind, target._index) if _core.devices() else tensor
+        )
+    if target == tensor.place or (pins and not _core.devices()):
         return tensor
     if tensor.place._kind == "null":
         raise ValueError(
@@ -76,8 +81,12 @@ def _on(tensor, place, what="to"):
     if null:
         with _device_guard(target):
             moved = _core.ops.empty(list(tensor.shape), tensor.dtype)
+    elif pins:
+        moved = _core.pin(tensor, blocking)
+    elif target.is_cpu_place() and tensor.place.is_cuda_pinned_place():
+        moved = _core.ops.assign(tensor.detach())
     else:
-        moved = _core.copy_to(tensor, target)
+        moved = _core.copy_to(tensor, target, blocking)
     moved.stop_gradient = tensor.stop_gradient
     return moved
 
@@ -90,11 +99,11 @@ def _device_of(value):
 
 
 def check_blocking(what, value):
-    """True and False are one where nothing is copied behind a program's back."""
+    """Refuses what is no answer to whether a copy is waited for."""
     if value is not None and not isinstance(value, bool):
         raise TypeError(
             f"[{what}] blocking: expected True, False or None, got {value!r}. Do this: pass one of them;"
-            " the copy is complete when the call returns, whichever it is."
+            " None is True."
         )
 
 
@@ -108,9 +117,10 @@ def to(
         args: Any of the following by their kinds.
         device (Place | str, optional): Where.
         dtype (dtype | str, optional): As what.
-        blocking (bool, optional): May be False, but the copy is complete when this returns.
+        blocking (bool, optional): False: a copy between pinned memory and a device may still be under way
+            when this returns. Others are complete.
         other (Tensor, optional): Has the device and the dtype.
-        non_blocking (bool, optional): As blocking.
+        non_blocking (bool, optional): The opposite of blocking.
         copy (bool): Whether to make a copy also where the tensor is as it is wanted.
 
     Returns:
@@ -138,7 +148,7 @@ def to(
     check_blocking("to", non_blocking)
     out = self
     if device is not None:
-        out = _on(out, device)
+        out = _on(out, device, blocking=blocking is not False and not non_blocking)
     if dtype is not None and _core.dtype(dtype) != out.dtype:
         out = out.astype(dtype)
     return _core.ops.assign(self) if out is self and (copy or recast) else out
@@ -162,7 +172,7 @@ def cuda(self, device_id=0, blocking=True):
 
     Args:
         device_id (int): Its number.
-        blocking (bool): May be False, but the copy is complete when this returns.
+        blocking (bool): False: a copy of pinned memory may still be under way when this returns.
 
     Returns:
         Tensor: Itself if it is there.
@@ -171,18 +181,18 @@ def cuda(self, device_id=0, blocking=True):
         ValueError: There is no such device.
     """
     check_blocking("cuda", blocking)
-    return _on(self, CUDAPlace(device_id or 0), "cuda")
+    return _on(self, CUDAPlace(device_id or 0), "cuda", blocking is not False)
 
 
 def pin_memory(self, blocking=True, *, device_id=None):
-    """This tensor in host memory that a GPU can read, which is where it is.
+    """This tensor in pinned memory of the host, which copies to a device reach while the program goes on.
 
     Args:
         device_id (int, optional): Number of the GPU, which must be there.
-        blocking (bool): May be False; nothing is copied.
+        blocking (bool): False: a copy from a device may still be under way when this returns.
 
     Returns:
-        Tensor: Itself.
+        Tensor: Itself if it is there, or where the process has no device to pin memory for.
 
     Raises:
         ValueError: There is no such GPU.
@@ -195,7 +205,7 @@ def pin_memory(self, blocking=True, *, device_id=None):
     check_blocking("pin_memory", blocking)
     if device_id is not None:
         checked_place(CUDAPlace(device_id), "pin_memory")
-    return self
+    return _on(self, CUDAPinnedPlace(), "pin_memory", blocking is not False)
 
 
 def record_stream(self, stream):

@@ -3,7 +3,7 @@
 from argosy import _backward, _core
 from argosy._core import Tensor
 from argosy._support import checked_seeds, no_dump
-from argosy.device.place import checked_place
+from argosy.device.place import checked_place, has_streams
 from argosy.tensor.creation import check_blocking
 from argosy.tensor.printing import tensor_repr
 from argosy.tensor.registry import method
@@ -283,28 +283,45 @@ def _reduce(self, protocol=None):
 
 
 def _dlpack(self, stream=None, *, max_version=None, dl_device=None, copy=None):
-    """The protocol of arrays: a capsule without a version, which any max_version allows."""
-    if stream not in (None, -1) or dl_device not in (None, _dlpack_device(self)):
+    """The protocol of arrays: a capsule without a version, which any max_version allows. Memory of another
+    device than the CPU is not shared, but copied where the CPU is asked for."""
+    if stream not in (None, -1) or dl_device not in (None, _DLPACK_CPU):
         raise BufferError(
             f"[__dlpack__] expected the CPU and no stream, got {dl_device} and {stream}. Do this: leave"
             " them out."
         )
-    return _core.to_dlpack(self.detach().clone() if copy else self)
+    if _dlpack_device(self) == _DLPACK_CPU:
+        return _core.to_dlpack(self.detach().clone() if copy else self)
+    if dl_device is None or copy is False:
+        raise BufferError(
+            f"[__dlpack__] memory of {self.place!r} cannot be shared. Do this: pass what .cpu() gives, or ask"
+            f" for a copy by dl_device={_DLPACK_CPU}."
+        )
+    return _core.to_dlpack(self.detach().cpu())
+
+
+_DLPACK_CPU = (1, 0)
+_DLPACK_KINDS = {"cpu": 1, "pinned": 1, "gpu": 2}  # others are extensions
+_DLPACK_EXTENSION = 12
 
 
 def _dlpack_device(self):
-    return (1, 0)
+    return (_DLPACK_KINDS.get(self.place._kind, _DLPACK_EXTENSION), self.place._index)
 
 
 def _from_dlpack(dlpack, device=None, copy=None):
-    if device is not None and not checked_place(device, "from_dlpack").is_cpu_place():
-        raise NotImplementedError(
-            f"[from_dlpack] device: expected the CPU, got {device!r}. Do this: leave it out, and move the"
-            " result by .to(..)."
+    place = None if device is None else checked_place(device, "from_dlpack")
+    moves = place is not None and not place.is_cpu_place()
+    if moves and (copy is False or not has_streams(place)):
+        raise BufferError(
+            f"[from_dlpack] device: expected the CPU, got {device!r}, where the memory is not. Do this: leave"
+            " out device, or copy=False."
         )
     capsule = dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack
     shared = _core.from_dlpack(capsule)
-    return _core.to_tensor(shared, None, True) if copy else shared
+    if moves:
+        return _core.copy_to(shared, place, True)
+    return shared.detach().clone() if copy else shared
 
 
 method(staticmethod(_from_dlpack), "_from_dlpack")

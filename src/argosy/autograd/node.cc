@@ -213,8 +213,8 @@ bool remove_hook(const Tensor& t, uint64_t id) {
 Tensor add_grads(const Tensor& a, const Tensor& b, bool own) {
   if (a.layout() == Layout::row_sparse && b.layout() == Layout::row_sparse)
     return ops::concat_rows(a, b);
-  if (a.layout() == Layout::row_sparse) return ops::add(b, ops::to_dense(a));
-  if (b.layout() == Layout::row_sparse) return ops::add(a, ops::to_dense(b));
+  if (a.layout() == Layout::row_sparse) return ops::add(b, ops::rows_to_dense(a));
+  if (b.layout() == Layout::row_sparse) return ops::add(a, ops::rows_to_dense(b));
   bool plain = !op::thread_state.grad_enabled || (!a.requires_grad() && !b.requires_grad());
   if (own && plain && a.dtype() == b.dtype() && a.shape() == b.shape() && !a.symbolic()) {
     op::GradMode off(false);

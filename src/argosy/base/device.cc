@@ -1,10 +1,12 @@
 #include "argosy/base/device.h"
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "argosy/base/error.h"
+#include "argosy/base/mutex.h"
 #include "argosy/base/profile.h"
 
 namespace argosy::device {
@@ -15,6 +17,17 @@ std::atomic<uint64_t> waits{0};
 
 // What this thread has made current, at most one stream for each place; null where it never did.
 thread_local std::unique_ptr<std::vector<Stream>> current_streams;
+
+// The blocks of pinned memory that are in use.
+struct Pinned {
+  Mutex mutex;
+  std::map<uintptr_t, size_t> blocks ARGOSY_GUARDED_BY(mutex);  // first address, bytes
+  std::atomic<size_t> count{0};                                 // of blocks
+};
+Pinned& pinned() {
+  static Pinned& all = *new Pinned;  // tensors may outlive the process's statics
+  return all;
+}
 
 }  // namespace
 
@@ -79,6 +92,48 @@ void copy_to_host(Place place, void* to, const void* from, size_t bytes) {
   profile::Scope scope("copy to host", profile::Kind::copy);
   HostWait wait;
   of(place).copy_to_host(current(place), to, from, bytes);
+}
+
+void copy_from_pinned(Place place, void* to, const void* from, size_t bytes) {
+  profile::Scope scope("copy to device", profile::Kind::copy);
+  of(place).copy_from_pinned(current(place), to, from, bytes);
+}
+
+void copy_to_pinned(Place place, void* to, const void* from, size_t bytes) {
+  profile::Scope scope("copy to host", profile::Kind::copy);
+  of(place).copy_to_pinned(current(place), to, from, bytes);
+}
+
+void* allocate_pinned(size_t bytes) {
+  Device* device = find(kAccelerator);
+  ARGOSY_CHECK(device, device) << "[pin_memory] memory is pinned for copies to a device, and this "
+                                  "process has none. Do this: leave it out.";
+  void* block = device->allocate_pinned(bytes);
+  ARGOSY_CHECK(block, memory) << "[pin_memory] out of pinned memory of the host: " << bytes
+                              << " bytes requested. Do this: pin fewer tensors at a time.";
+  MutexLock lock(pinned().mutex);
+  pinned().blocks.emplace(reinterpret_cast<uintptr_t>(block), bytes);
+  pinned().count.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+
+void release_pinned(void* block) noexcept {
+  {
+    MutexLock lock(pinned().mutex);
+    pinned().blocks.erase(reinterpret_cast<uintptr_t>(block));
+    pinned().count.fetch_sub(1, std::memory_order_relaxed);
+  }
+  find(kAccelerator)->release_pinned(block);
+}
+
+bool is_pinned(const void* address) {
+  if (!pinned().count.load(std::memory_order_relaxed)) return false;
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  MutexLock lock(pinned().mutex);
+  auto after = pinned().blocks.upper_bound(at);
+  if (after == pinned().blocks.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(after);
+  return at - begin < bytes;
 }
 
 void synchronize(Stream stream) {

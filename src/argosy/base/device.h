@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "argosy/base/export.h"
 #include "argosy/base/place.h"
@@ -54,11 +55,26 @@ class ARGOSY_API Device {
   virtual size_t block_size(size_t bytes) const = 0;
   // Work on `stream` uses the block that `address` is in.
   virtual void record_use(Stream stream, const void* address) = 0;
+  // What holds a place's memory, as far as the device knows: most bytes first.
+  struct Holder {
+    std::string name;
+    size_t bytes = 0, blocks = 0;
+  };
+  virtual std::vector<Holder> holders(Place) { return {}; }
 
   // `from` may change as soon as this returns.
   virtual void copy_from_host(Stream stream, void* to, const void* from, size_t bytes) = 0;
   // Returns when the bytes are there.
   virtual void copy_to_host(Stream stream, void* to, const void* from, size_t bytes) = 0;
+
+  // Memory of the host that copies reach while the caller goes on. Null where there is none left.
+  virtual void* allocate_pinned(size_t bytes) = 0;
+  // Copies enqueued until now may still use it.
+  virtual void release_pinned(void* block) noexcept = 0;
+  // Copies with pinned memory as the host's end. They do not wait: until the copy is done, `from`
+  // must not change, and what is read of `to` is anything.
+  virtual void copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) = 0;
+  virtual void copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) = 0;
 
   virtual Stream make_stream(Place place) = 0;
   // What is in it is done first. Not of the stream 0.
@@ -89,9 +105,17 @@ ARGOSY_API void set_current(Stream stream);
 // places without a device.
 ARGOSY_API void copy_from_host(Place place, void* to, const void* from, size_t bytes);
 ARGOSY_API void copy_to_host(Place place, void* to, const void* from, size_t bytes);
+ARGOSY_API void copy_from_pinned(Place place, void* to, const void* from, size_t bytes);
+ARGOSY_API void copy_to_pinned(Place place, void* to, const void* from, size_t bytes);
 ARGOSY_API void synchronize(Stream stream);
 ARGOSY_API void synchronize(Place place);
 ARGOSY_API void wait(DeviceEvent& event);
+
+// Pinned memory of the accelerator. Throws where there is no accelerator or no memory left.
+ARGOSY_API void* allocate_pinned(size_t bytes);
+ARGOSY_API void release_pinned(void* block) noexcept;
+ARGOSY_API bool is_pinned(const void* address);
+
 // How often the host waited for a device since the process began: reads of values, sizes that
 // depend on data, synchronize.
 ARGOSY_API uint64_t host_waits();

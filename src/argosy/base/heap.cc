@@ -52,6 +52,9 @@ void Heap::fail(size_t bytes) const {
       m << ", " << bytes_text(cpu::available_memory()) << " in this machine or container";
     }
   }
+  const std::vector<std::string> held = holders();
+  for (size_t i = 0; i < held.size() && i < 5; ++i) m << (i ? "; " : ". Held by ") << held[i];
+  if (held.size() > 5) m << "; and " << held.size() - 5 << " more";
   m << ". Do this: make the batch or the model smaller, or delete tensors that are no longer needed"
     << (limit() ? ", or raise the limit." : ".");
   throw Error(ErrorKind::memory, m.str());
@@ -349,6 +352,23 @@ void DeviceHeap::deallocate(void* block, size_t bytes) noexcept {
 
 size_t DeviceHeap::block_size(size_t bytes) const {
   return device_.block_size(bytes);
+}
+
+std::vector<std::string> DeviceHeap::holders() const {
+  std::vector<std::string> lines;
+  for (const Device::Holder& h : device_.holders(place_)) {
+    Message m;
+    m << '[' << h.name << "] " << bytes_text(static_cast<int64_t>(h.bytes)) << " in " << h.blocks
+      << (h.blocks == 1 ? " block" : " blocks");
+    lines.push_back(m.str());
+  }
+  return lines;
+}
+
+std::string DeviceHeap::dump_details() {
+  std::string text;
+  for (const std::string& line : holders()) text += "  held by " + line + '\n';
+  return text;
 }
 
 }  // namespace argosy::memory

@@ -122,6 +122,8 @@ class Heap {
 
  protected:
   bool over_limit(size_t bytes) const;
+  // What holds the memory, a line each.
+  virtual std::vector<std::string> holders() const { return {}; }
   [[noreturn]] void fail(size_t bytes) const;
 
   const Place place_;
@@ -273,8 +275,11 @@ class DeviceHeap : public Heap {
   void* allocate(size_t bytes) override;
   void deallocate(void* block, size_t bytes) noexcept override;
   size_t block_size(size_t bytes) const override;
+  std::string dump_details() override;
 
  private:
+  std::vector<std::string> holders() const override;
+
   Device& device_;
 };
 

@@ -267,16 +267,19 @@ std::vector<Channel::Wish> Exchange::wishes() {
 }
 
 void Exchange::end(Transfer& t, std::exception_ptr error) {
-  if (!error && t.target.defined()) {
+  std::vector<Ref<DeviceEvent>> events;
+  if (!error) {
     try {
-      op::copy_into(t.target, t.staging);
+      if (t.target.defined()) op::copy_into(t.target, t.staging);
+      events = t.devices.store();
     } catch (...) {
       error = std::current_exception();
     }
   }
   finish(t.record, error ? Stage::failed : Stage::done);
   t.keep.clear();
-  t.work->finish(std::move(error));
+  t.devices = {};
+  t.work->finish(std::move(error), std::move(events));
 }
 
 void Exchange::check_waiting(bool due) {

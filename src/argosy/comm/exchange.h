@@ -8,6 +8,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/comm/channel.h"
 #include "argosy/comm/pieces.h"
+#include "argosy/comm/staging.h"
 #include "argosy/comm/work.h"
 #include "argosy/tensor/tensor.h"
 
@@ -25,6 +26,7 @@ struct Transfer {
   std::vector<Tensor> keep;  // owns the bytes
   Tensor target;             // gets staging's values at the end, if defined
   Tensor staging;
+  Staging devices;
   double seconds = 300;  // most without progress, once it is this transfer's turn
   uint64_t record = 0;
   std::shared_ptr<Work> work;

@@ -8,6 +8,7 @@
 #include "argosy/comm/combine.h"
 #include "argosy/comm/exchange.h"
 #include "argosy/comm/recorder.h"
+#include "argosy/comm/staging.h"
 #include "argosy/op/dispatch.h"
 
 namespace argosy::comm {
@@ -19,9 +20,9 @@ void check_tensor(Kind kind, const Tensor& t, DType dtype) {
       << '[' << name_of(kind)
       << "] expected dense tensors that hold values, got another one. Do this:"
       << " pass values of eager calls, to_dense() of sparse ones.";
-  ARGOSY_CHECK(t.place().kind == DeviceKind::cpu, not_implemented)
-      << '[' << name_of(kind) << "] exchanges tensors of the CPU: got " << t << " on " << t.place()
-      << ". Do this: exchange t.cpu(), and copy the result back.";
+  ARGOSY_CHECK(t.place().kind != DeviceKind::null, invalid_argument)
+      << '[' << name_of(kind) << "] exchanges values: got " << t << " on " << t.place()
+      << ", which has none. Do this: compute it on another device.";
   ARGOSY_CHECK(t.dtype() == dtype, type)
       << '[' << name_of(kind) << "] tensors of one call have one dtype: expected " << dtype
       << ", got " << t << ". Do this: cast them before.";
@@ -48,9 +49,10 @@ int64_t numel_of(const TensorList& list) {
 
 }  // namespace
 
-// A call, with contiguous stand-ins for tensors that are not.
+// A call, with contiguous stand-ins on the host for tensors that are not so.
 struct ProcessGroup::Task {
   Job job;
+  Staging staging;
   TensorList keep;
   std::vector<std::pair<Tensor, Tensor>> late;  // target, the contiguous one that it becomes
   std::shared_ptr<Work> work = std::make_shared<Work>();
@@ -63,8 +65,8 @@ struct ProcessGroup::Task {
     for (const Tensor& t : list) {
       check_tensor(kind(), t, job.header.dtype);
       if (written) t.prepare_write();
-      Tensor c = t;
-      if (!t.is_contiguous()) {
+      Tensor c = written ? staging.received(t) : staging.sent(t);
+      if (!c.is_contiguous()) {
         c = written ? Tensor::empty(t.shape(), t.dtype()) : op::contiguous(t);
         if (written) late.emplace_back(t, c);
       }
@@ -346,8 +348,10 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
   t->seconds = seconds_;
   t->work = std::make_shared<Work>();
   if (!sending) tensor.prepare_write();
-  Tensor bytes = tensor;
-  if (!tensor.is_contiguous()) {
+  Tensor bytes = sending ? t->devices.sent(tensor) : t->devices.received(tensor);
+  t->devices.begin();
+  t->devices.load();
+  if (!bytes.is_contiguous()) {
     bytes = sending ? op::contiguous(tensor) : Tensor::empty(tensor.shape(), tensor.dtype());
     if (!sending) {
       t->target = tensor;
@@ -370,15 +374,18 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
   }
   t->record = record(h, ranks()[static_cast<size_t>(rank())]);
   std::shared_ptr<Work> work = t->work;
-  if (mode == Mode::async)
+  if (mode == Mode::async) {
     transfers_->exchange.start(std::move(t));
-  else
+  } else {
     transfers_->exchange.run(std::move(t));
+    work->wait();  // it has ended, but streams have to go on after it
+  }
   return work;
 }
 
 std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode) {
   std::shared_ptr<Work> work = task->work;
+  task->staging.begin();
   Header header;
   bool here = false;
   {
@@ -427,9 +434,12 @@ void ProcessGroup::post_interrupted(const Header& header) {
 
 void ProcessGroup::execute(Task& task) {
   std::exception_ptr error;
+  std::vector<Ref<DeviceEvent>> events;
   try {
+    task.staging.load();
     channel_->run(task.job);
     for (const auto& [target, value] : task.late) op::copy_into(target, value);
+    events = task.staging.store();
   } catch (const CommError& e) {
     error = std::current_exception();
     if (e.failure() != Failure::closed) dump_records(task.rank, e.what());
@@ -440,7 +450,8 @@ void ProcessGroup::execute(Task& task) {
   finish(task.number, error ? Stage::failed : Stage::done);
   task.keep.clear();
   task.late.clear();
-  task.work->finish(std::move(error));
+  task.staging = {};
+  task.work->finish(std::move(error), std::move(events));
 }
 
 void ProcessGroup::loop() {

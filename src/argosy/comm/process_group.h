@@ -22,8 +22,9 @@ enum class Mode : uint8_t { sync, async };
 // independent of each other. A list of tensors counts as one tensor with their elements. Roots and
 // peers are numbers in the group.
 //
-// Tensors: strided ones on the CPU, of one dtype; they may be non-contiguous and empty. Inputs must
-// not change before the call is done. Results are equal bit for bit on all ranks and in all runs.
+// Tensors: strided ones of one dtype, on the CPU or on a device (comm/staging.h); they may be
+// non-contiguous and empty. Inputs must not change before the call is done. Results are equal bit
+// for bit on all ranks and in all runs.
 //
 // Errors: a wrong argument is an Error on this rank alone, and the group goes on. All else is a
 // CommError, the same on every rank, and final for the group.

@@ -4,6 +4,7 @@
 
 #include "argosy/comm/channel.h"
 #include "argosy/comm/error.h"
+#include "argosy/comm/staging.h"
 
 namespace argosy::comm {
 
@@ -19,6 +20,7 @@ void Work::wait() {
       if (ended_.wait_for(lock, std::chrono::milliseconds(50),
                           [&]() ARGOSY_REQUIRES(mutex_) { return done_; })) {
         if (error_) std::rethrow_exception(error_);
+        wait_for(events_);
         return;
       }
     }
@@ -31,9 +33,10 @@ bool Work::done() const {
   return done_;
 }
 
-void Work::finish(std::exception_ptr error) {
+void Work::finish(std::exception_ptr error, std::vector<Ref<DeviceEvent>> events) {
   MutexLock lock(mutex_);
   done_ = true;
+  events_ = std::move(events);
   error_ = std::move(error);
   ended_.notify_all();
 }

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <exception>
+#include <vector>
 
+#include "argosy/base/device.h"
 #include "argosy/base/export.h"
 #include "argosy/base/mutex.h"
 
@@ -13,11 +15,13 @@ namespace argosy::comm {
 class ARGOSY_API Work {
  public:
   // Waits until it has ended; throws what ended it, if that was an error. Ends by itself: what it
-  // waits for has a limit. In a forked child, where nobody would end it, an error at once.
+  // waits for has a limit. In a forked child, where nobody would end it, an error at once. Work
+  // that the calling thread enqueues later on a device of the tensors runs after it.
   void wait();
   bool done() const;
 
-  void finish(std::exception_ptr error);
+  // `events`: what is still under way on devices.
+  void finish(std::exception_ptr error, std::vector<Ref<DeviceEvent>> events = {});
 
  private:
   const int process_ = getpid();
@@ -25,6 +29,7 @@ class ARGOSY_API Work {
   CondVar ended_;
   bool done_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::exception_ptr error_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Ref<DeviceEvent>> events_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::comm

@@ -1,5 +1,8 @@
 #include "argosy/op/copy.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "argosy/base/device.h"
 #include "argosy/kernels/cpu/copy.h"
 #include "argosy/kernels/cpu/elementwise.h"
@@ -115,10 +118,54 @@ Tensor to_place(const Tensor& t, Place place) {
   return out;
 }
 
+Tensor to_pinned(const Tensor& t, bool wait) {
+  need_elements(t);
+  need_device_with_elements(t);
+  ARGOSY_CHECK(t.layout() == Layout::strided, type)
+      << "[pin_memory] expected a dense tensor, got " << t << ". Do this: pin its parts.";
+  if (is_pinned(t)) return t;
+  void* block = device::allocate_pinned(std::max<size_t>(t.nbytes(), 1));
+  Tensor out = Tensor::wrap(block, t.shape(), t.shape().contiguous_strides(), t.dtype(), Place{},
+                            block, device::release_pinned);
+  if (t.numel() == 0) return out;
+  if (on_cpu(t)) {
+    copy_into(out, t);
+    return out;
+  }
+  const Tensor packed = contiguous(t);
+  device::copy_to_pinned(t.place(), out.raw(), packed.raw(), packed.nbytes());
+  if (wait) device::synchronize(device::current(t.place()));
+  return out;
+}
+
+bool is_pinned(const Tensor& t) {
+  return on_cpu(t) && t.has_data() && device::is_pinned(t.raw());
+}
+
+Tensor send(const Tensor& t, Place place) {
+  if (place.kind == DeviceKind::cpu || !is_pinned(t) || !t.is_contiguous())
+    return to_place(t, place);
+  Tensor out = Tensor::empty(t.shape(), t.dtype(), place);
+  if (t.numel()) device::copy_from_pinned(place, out.raw(), t.raw(), t.nbytes());
+  return out;
+}
+
 Tensor to_host(const Tensor& t) {
   if (on_cpu(t)) return contiguous(t);
   need_device_with_elements(t);
   return to_place(contiguous(t), Place{});
+}
+
+void put_integer(const Tensor& t, int64_t value) {
+  const Tensor here = on_cpu(t) ? t : Tensor::empty({}, DType::int64);
+  *here.data<int64_t>() = value;
+  if (!here.is(t)) copy_into(t, here);
+}
+
+void clear(const Tensor& t) {
+  const Tensor here = on_cpu(t) ? t : Tensor::empty({}, t.dtype());
+  std::memset(here.raw(), 0, here.nbytes());
+  if (!here.is(t)) copy_into(t, here);
 }
 
 void copy_into(const Tensor& dst, const Tensor& src) {

@@ -5,6 +5,7 @@
 
 #include "argosy/op/autocast.h"
 #include "argosy/op/launch.h"
+#include "argosy/op/placing.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::op {
@@ -85,31 +86,61 @@ inline Scan scan(const Inputs& in) {
       << " is a sparse tensor, which this op does not take. Do this: call .to_dense() first.";
 }
 
-void check_one(const OpDef& op, const InputDef& def, const Tensor& t, const TensorImpl* first) {
-  if (!t.defined()) {
-    ARGOSY_CHECK(def.optional, type)
-        << '[' << op.name << "] " << def.name
-        << " is missing: expected a Tensor, got None. Do this: pass a Tensor.";
-    return;
-  }
-  if (!def.dtypes.has(t.dtype())) fail_dtype(op, def, t);
-  if (!def.layouts.has(t.layout())) fail_layout(op, def, t);
-  // A value of a Program is wherever that runs.
+// A value of a Program is wherever that runs.
+void check_same_place(const OpDef& op, const InputDef& def, const Tensor& t,
+                      const TensorImpl* first) {
   ARGOSY_CHECK(t.place() == first->place || t.symbolic() || first->symbol, invalid_argument)
       << '[' << op.name << "] inputs are on different devices: " << def.name << " on " << t.place()
       << ", others on " << first->place << ". Do this: move one of them with .to(..).";
 }
 
-void check_inputs(const OpDef& op, const Inputs& in, const TensorImpl* first) {
+// Whether the operand may be on another place than the first.
+bool check_one(const OpDef& op, const InputDef& def, const Tensor& t, const TensorImpl* first) {
+  if (!t.defined()) {
+    ARGOSY_CHECK(def.optional, type)
+        << '[' << op.name << "] " << def.name
+        << " is missing: expected a Tensor, got None. Do this: pass a Tensor.";
+    return false;
+  }
+  if (!def.dtypes.has(t.dtype())) fail_dtype(op, def, t);
+  if (!def.layouts.has(t.layout())) fail_layout(op, def, t);
+  if (t.place() == first->place) [[likely]]
+    return false;
+  if (placing_of(op)) return true;
+  check_same_place(op, def, t, first);
+  return false;
+}
+
+// Of operands on several places: the one that says where the call runs, null where the thread does.
+// It is neither an array, whose elements may be anywhere, nor read on the host.
+[[gnu::noinline]] const TensorImpl* placed(const OpDef& op, const Inputs& in) {
+  const Placing& placing = *placing_of(op);
+  const TensorImpl* first = nullptr;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const InputDef& def = op.inputs[i];
+    if (placing.reads_on_host(def)) continue;
+    for (const Tensor& t : in.list(i)) {
+      if (!t.defined() || t.layout() == Layout::tensor_array) continue;
+      if (!first) first = t.impl();
+      check_same_place(op, def, t, first);
+    }
+  }
+  return first;
+}
+
+// Gives the operand that says where the call runs, null where the thread does.
+const TensorImpl* check_inputs(const OpDef& op, const Inputs& in, const TensorImpl* first) {
   ARGOSY_CHECK(in.ends() || in.flat().size() == op.inputs.size(), internal)
       << '[' << op.name << "] takes " << op.inputs.size() << " inputs, got " << in.flat().size();
+  bool apart = false;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i].list) {
-      check_one(op, op.inputs[i], in[i], first);
+      apart |= check_one(op, op.inputs[i], in[i], first);
       continue;
     }
-    for (const Tensor& t : in.list(i)) check_one(op, op.inputs[i], t, first);
+    for (const Tensor& t : in.list(i)) apart |= check_one(op, op.inputs[i], t, first);
   }
+  return apart ? placed(op, in) : first;
 }
 
 // The dtype that operands of different dtypes are cast to; 0-d ones count as numbers.
@@ -163,10 +194,12 @@ void explain(const OpDef& op, const std::string& text) {
   *thread_state.explain += op.name + ": " + text + "\n";
 }
 
-// The first kernel that takes the call; declined(kernel, why) is told of those before it.
+// The first kernel that takes the call; declined(kernel, why) is told of those before it. Inlined
+// with choose, since every call of an op comes through here.
 template <class F>
-const KernelDef* first_kernel(const OpDef& op, const Inputs& in, const void* attrs,
-                              DeviceKind device, F&& declined) {
+[[gnu::always_inline]] inline const KernelDef* first_kernel(const OpDef& op, const Inputs& in,
+                                                            const void* attrs, DeviceKind device,
+                                                            F&& declined) {
   for (const KernelDef& k : op.kernels[static_cast<int>(device)]) {
     const char* why_not = k.match ? k.match(in, attrs) : nullptr;
     if (!why_not) return &k;
@@ -176,7 +209,8 @@ const KernelDef* first_kernel(const OpDef& op, const Inputs& in, const void* att
 }
 
 // For a call that is run.
-const KernelDef* choose(const OpDef& op, const Inputs& in, const void* attrs, DeviceKind device) {
+[[gnu::always_inline]] inline const KernelDef* choose(const OpDef& op, const Inputs& in,
+                                                      const void* attrs, DeviceKind device) {
   const KernelDef* k =
       first_kernel(op, in, attrs, device, [&](const KernelDef& other, const char* why_not) {
         if (thread_state.explain) [[unlikely]]
@@ -205,13 +239,12 @@ InlineVector<Tensor, 4> dense_inputs(const Inputs& in) {
 [[gnu::noinline]] void run_on_device(const OpDef& op, const Inputs& in, const void* attrs,
                                      Tensors& out, Place place) {
   if (place.kind == DeviceKind::null) return;  // infers and counts bytes, computes nothing
-  Launcher& device = launcher(place.kind);
-  const KernelDef* k = choose(op, in, attrs, device.kernels());
+  const KernelDef* k = choose(op, in, attrs, kernels_of(op, place.kind));
   if (!k) fail_no_kernel(op, in, place);
   InlineVector<Tensor, 4> dense;
   if (!k->strided) dense = dense_inputs(in);
   KernelFrame frame{op, k->strided ? in : Inputs(dense, in.ends()), out};
-  device.launch(*k, frame, attrs, place);
+  launch(*k, frame, attrs, place);
 }
 
 void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& out, Place place) {
@@ -301,7 +334,7 @@ bool writes_directly(const OpDef& op, const Inputs& in) {
 
 const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attrs,
                              DeviceKind device) {
-  if (device != DeviceKind::cpu) device = launcher(device).kernels();
+  if (device != DeviceKind::cpu) device = kernels_of(op, device);
   return first_kernel(op, in, attrs, device, [](const KernelDef&, const char*) {});
 }
 
@@ -333,7 +366,7 @@ namespace {
   // case.
   bool plain = s.whole && s.strided_only && !s.mixed_dtypes && s.first && !in.ends() &&
                op.plain_dtypes.has(s.first->dtype) && in.flat().size() == op.inputs.size();
-  if (!plain) check_inputs(op, in, s.first);
+  if (!plain) s.first = check_inputs(op, in, s.first);
   if (s.symbolic || is_recorded(op, attrs)) [[unlikely]]
     return hooks.record_program(op, in, attrs);
   Place place = s.first ? s.first->place : thread_state.place;

@@ -2,7 +2,9 @@
 
 #include <atomic>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/placing.h"
 
 namespace argosy::op {
 namespace {
@@ -35,6 +37,27 @@ constinit Nothing nothing;
 constinit Direct direct;
 constinit std::atomic<Launcher*> of_accelerator{&direct};
 
+// The operands, those that are read on the host in its memory.
+InlineVector<Tensor, 4> brought(const Placing& placing, const OpDef& op, const Inputs& in) {
+  InlineVector<Tensor, 4> operands(in.flat());
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!placing.reads_on_host(op.inputs[i])) continue;
+    const size_t begin = in.place_of(i), count = in.list(i).size();
+    for (size_t k = begin; k < begin + count; ++k)
+      if (Tensor& t = operands[k]; t.defined()) t = to_host(t);
+  }
+  return operands;
+}
+
+// The operands are where the kernel reads them.
+void run(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place, bool host) {
+  if (!host) return launcher(place.kind).launch(kernel, frame, attrs, place);
+  kernel.run(frame, attrs);
+  // An array lies on the host, but belongs to where it is used.
+  for (const Tensor& t : frame.out)
+    if (t.defined() && t.layout() == Layout::tensor_array) t.impl()->place = place;
+}
+
 }  // namespace
 
 void set_launcher(Launcher* launcher) {
@@ -44,6 +67,24 @@ void set_launcher(Launcher* launcher) {
 Launcher& launcher(DeviceKind kind) {
   if (kind == DeviceKind::null) return nothing;
   return *of_accelerator.load(std::memory_order_acquire);
+}
+
+DeviceKind kernels_of(const OpDef& op, DeviceKind device) {
+  const DeviceKind own = launcher(device).kernels();
+  if (own == DeviceKind::cpu || !op.kernels[static_cast<int>(own)].empty()) return own;
+  const Placing* placing = placing_of(op);
+  return placing && placing->on_host ? DeviceKind::cpu : own;
+}
+
+void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place) {
+  if (place.kind == DeviceKind::null) return;  // computes nothing
+  const Placing* placing = placing_of(frame.op);
+  if (!placing) return launcher(place.kind).launch(kernel, frame, attrs, place);
+  const bool host = placing->on_host && kernel.device == DeviceKind::cpu;
+  if (placing->host_inputs.empty()) return run(kernel, frame, attrs, place, host);
+  const InlineVector<Tensor, 4> operands = brought(*placing, frame.op, frame.in);
+  KernelFrame here{frame.op, Inputs(operands, frame.in.ends()), frame.out};
+  run(kernel, here, attrs, place, host);
 }
 
 Stream stream_of(const KernelFrame& frame) {

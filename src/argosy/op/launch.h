@@ -27,6 +27,13 @@ ARGOSY_API void set_launcher(Launcher* launcher);
 // Of a kind other than the CPU.
 ARGOSY_API Launcher& launcher(DeviceKind kind);
 
+// Whose kernels run an op on a kind other than the CPU: the device's own, or the CPU's where the op
+// works on the host.
+ARGOSY_API DeviceKind kernels_of(const OpDef& op, DeviceKind device);
+// Runs one of those on a place that is not the CPU. Operands that it reads on the host are brought
+// there.
+ARGOSY_API void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place);
+
 // Where a kernel of the device's own enqueues its work: the calling thread's current one of the
 // place of its operands.
 ARGOSY_API Stream stream_of(const KernelFrame& frame);

@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 
 namespace argosy::op {
@@ -204,7 +205,9 @@ void give_outputs(KernelFrame& f, Tensors made) {
     bool shared = !t.is_contiguous();
     for (const Tensor& in : f.in.flat()) shared = shared || overlap(t, in);
     for (size_t j = 0; j < i; ++j) shared = shared || overlap(t, made[j]);
-    if (shared) {
+    if (t.place() != want.place()) {
+      t = to_place(t, want.place());
+    } else if (shared) {
       Tensor copy = Tensor::empty(t.shape(), t.dtype(), t.place());
       copy_into(copy, t);
       t = std::move(copy);

@@ -4,6 +4,7 @@
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/names.h"
+#include "argosy/op/placing.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"
@@ -25,6 +26,7 @@ class Folder {
   }
 
   bool run() {
+    const op::MakesOnHost on_host;
     r_.walk([&](Operation& o) { visit(o); });
     return r_.changed();
   }
@@ -175,7 +177,8 @@ class Folder {
   }
 
   bool evaluate(Operation& o) {
-    if (!is_pure(*o.op) || o.attr_operands || o.results.size() != 1 || o.op->uninitialized)
+    if (!is_pure(*o.op) || op::placing_of(*o.op) || o.attr_operands || o.results.size() != 1 ||
+        o.op->uninitialized)
       return false;
     const Ref<Value>& v = o.results[0];
     if (v->layout != Layout::strided) return false;

@@ -148,7 +148,7 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
         (slot.known && t.shape() != slot.shape))
       return false;
     if (!states_[i].is(t)) {
-      check_place("state", t, plan.place);
+      check_place("state", t, s.place);
       states_[i] = t;
     }
     if (s.last != kNone && !s.writes_back && dense(t)) t.prepare_write();
@@ -323,7 +323,7 @@ void Frame::call_kernel(FrameStep& s, op::KernelFrame& frame) {
   if (plan.place.kind == DeviceKind::cpu)
     s.run(frame, s.attrs);
   else
-    op::launcher(plan.place.kind).launch(*s.plan->kernel, frame, s.attrs, plan.place);
+    op::launch(*s.plan->kernel, frame, s.attrs, plan.place);
 }
 
 void Frame::run_special(FrameStep& s) {

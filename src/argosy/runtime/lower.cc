@@ -4,10 +4,13 @@
 #include <map>
 #include <typeinfo>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/placing.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"
+#include "argosy/runtime/places.h"
 
 namespace argosy::runtime {
 
@@ -111,9 +114,11 @@ class Specializer {
   Specializer(Program& p, Place place) : p_(p), place_(place), known_(p.value_count()) {}
 
   void run() {
+    const op::MakesOnHost on_host;
     for (const program::Constant& c : p_.constants)
       if (c.fixed && is_small(c.tensor.shape(), c.tensor.dtype(), c.tensor.layout()))
-        known_[c.value->id] = c.tensor;
+        known_[c.value->id] =
+            c.tensor.place().kind == DeviceKind::null ? c.tensor : op::to_host(c.tensor);
     block(p_.main);
   }
 
@@ -184,7 +189,8 @@ class Specializer {
 
   // Small pure results of known operands: what sizes are computed from.
   void evaluate(const Operation& o) {
-    if (o.op->effect != op::Effect::pure || o.attr_operands || place_.kind != DeviceKind::cpu)
+    if (o.op->effect != op::Effect::pure || o.attr_operands || moves(o) ||
+        place_.kind != DeviceKind::cpu)
       return;
     for (const Ref<Value>& v : o.results)
       if (!is_small(v->shape, v->dtype, v->layout)) return;

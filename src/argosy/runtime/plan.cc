@@ -14,6 +14,7 @@
 #include "argosy/runtime/frame.h"
 #include "argosy/runtime/lower.h"
 #include "argosy/runtime/memory_plan.h"
+#include "argosy/runtime/places.h"
 #include "argosy/runtime/schedule.h"
 
 namespace argosy::runtime {
@@ -65,10 +66,11 @@ struct Group {
 
 class Planner {
  public:
-  Planner(Plan& plan, Program& p, const Request& request)
+  Planner(Plan& plan, Program& p, const Request& request, program::Scope* scope)
       : plan_(plan),
         p_(p),
         request_(request),
+        places_(p, plan.place, scope),
         slot_(p.value_count(), kNone),
         group_(p.value_count(), kNone),
         last_use_(p.value_count(), kNever),
@@ -115,6 +117,7 @@ class Planner {
   Plan& plan_;
   Program& p_;
   const Request& request_;
+  const Places places_;
   // By id.
   std::vector<uint32_t> slot_, group_, last_use_;
   std::vector<bool> fresh_;             // must not live in the arena
@@ -312,7 +315,8 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   std::vector<Tensor> protos;
   Tensors views;
   step.kind = Step::Kind::dispatch;
-  if (all_dense && !o.attr_operands && !io && !doubtful.count(&o)) {
+  // Memory is planned on one place, and kernels are chosen for it.
+  if (all_dense && !o.attr_operands && !io && !places_.leaves(o) && !doubtful.count(&o)) {
     for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
     const op::Inputs in(protos, ends);
     const op::KernelDef* kernel = op::find_kernel(*o.op, in, step.attrs, plan_.place.kind);
@@ -581,8 +585,8 @@ void Planner::place_within(uint32_t index) {
   BlockPlan& block = plan_.blocks[index];
   // A device runs beside the host anyway, and threads of the pool have other streams than the
   // caller.
-  const bool on_cpu = plan_.place.kind == DeviceKind::cpu;
-  Schedule schedule(plan_, block, on_cpu ? request_.parallel : Parallel::off);
+  const bool alone = plan_.place.kind == DeviceKind::cpu && !places_.several();
+  Schedule schedule(plan_, block, alone ? request_.parallel : Parallel::off);
   for (const auto& [at, nested] : state.nested) {
     place_within(nested);
     state.buffers[at].first.bytes = aligned(block_states_[nested].placement.bytes);
@@ -681,9 +685,9 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   for (const Ref<Value>& v : p_.main.arguments) plan_.feeds.push_back(outside(v));
   for (const program::Constant& c : p_.constants)
     if (uint32_t slot = outside(c.value); slot != kNone)
-      plan_.constants.emplace_back(slot, bound(c.tensor, plan_.place));
+      plan_.constants.emplace_back(slot, bound(c.tensor, places_.of(*c.value)));
   for (const StateUse& s : p_.states) {
-    StatePlan state{s.state, outside(s.initial), kNone, false};
+    StatePlan state{s.state, outside(s.initial), kNone, false, places_.of(*s.initial)};
     if (state.initial != kNone) group_of(*s.initial).state = &s;
     plan_.states.push_back(state);
   }
@@ -744,7 +748,7 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
     passes::optimize_with(p, request.passes, scope, plan->place);
   for (size_t i = 0; i < fetches.size(); ++i) fetches[i] = p.outputs[i].value;
   prune(p, fetches);
-  Planner planner(*plan, p, request);
+  Planner planner(*plan, p, request, scope);
   planner.doubtful.insert(doubtful.begin(), doubtful.end());
   planner.run(fetches);
   plan->report_.seconds =

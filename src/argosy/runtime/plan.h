@@ -108,6 +108,7 @@ struct StatePlan {
   uint32_t initial = kNone;  // slots; kNone if the run does not read it
   uint32_t last = kNone;     // kNone if the run does not write it
   bool writes_back = false;  // last is not in the state's own memory
+  Place place;               // where it has to be
 };
 
 struct PlanReport {

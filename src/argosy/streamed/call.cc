@@ -3,15 +3,22 @@
 #include <algorithm>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/placing.h"
+#include "argosy/streamed/pinned.h"
 
 namespace argosy::streamed {
 
 Call::Call(const op::KernelDef& kernel, const op::KernelFrame& frame, const void* attrs,
            const Mirror& mirror)
-    : kernel_(kernel), op_(frame.op), attrs_(*frame.op.attrs, attrs) {
+    : kernel_(kernel), op_(frame.op), attrs_(*frame.op.attrs, attrs), mirror_(mirror) {
   const auto flat = frame.in.flat();
   if (const uint32_t* ends = frame.in.ends()) ends_.assign(ends, ends + op_.inputs.size());
-  for (const Tensor& t : flat) in_.emplace_back(t, mirror);
+  const op::Placing* placing = op::placing_of(op_);
+  for (size_t i = 0; i < op_.inputs.size(); ++i) {
+    const bool host = placing && placing->reads_on_host(op_.inputs[i]);
+    for (const Tensor& t : frame.in.list(i))
+      in_.push_back(host ? Descriptor::of_host(t) : Descriptor(t, mirror));
+  }
   for (const Tensor& t : frame.out) {
     out_.emplace_back(t, mirror);
     const auto same =
@@ -40,6 +47,29 @@ bool Call::waits() const {
 }
 
 void Call::run() {
+  const std::vector<Kept> kept = keep();
+  run_kernel();
+  for (const Kept& k : kept)
+    ARGOSY_CHECK(fingerprint(k.bytes, k.count) == k.before, device)
+        << "its kernel " << kernel_.name << " changed an operand that it may only read. Do this: "
+        << "describe it by .updates or .writes, or write to outputs alone.";
+}
+
+std::vector<Call::Kept> Call::keep() const {
+  std::vector<Kept> kept;
+  for (const Use& use : uses_) {
+    const auto overlaps = [&](const Use& other) {
+      return other.writes && other.begin < use.end && use.begin < other.end;
+    };
+    if (std::ranges::any_of(uses_, overlaps)) continue;
+    const char* bytes = mirror_.alias(reinterpret_cast<const void*>(use.begin));
+    const size_t count = use.end - use.begin;
+    kept.push_back({bytes, count, fingerprint(bytes, count)});
+  }
+  return kept;
+}
+
+void Call::run_kernel() {
   op::GradMode off(false);
   std::vector<Tensor> in;
   for (const Descriptor& d : in_) in.push_back(d.tensor());

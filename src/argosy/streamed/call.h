@@ -25,11 +25,20 @@ class Call {
   const Tensor& result(size_t i) const { return results_[i]; }
 
  private:
+  // Bytes that the kernel reads, and not those that it writes.
+  struct Kept {
+    const char* bytes;
+    size_t count;
+    uint64_t before;
+  };
+  std::vector<Kept> keep() const;
+  void run_kernel();
   void find_uses(const op::KernelFrame& frame, const void* attrs);
 
   const op::KernelDef& kernel_;
   const op::OpDef& op_;
   op::AttrBox attrs_;
+  const Mirror& mirror_;
   std::vector<uint32_t> ends_;
   std::vector<Descriptor> in_, out_;
   std::vector<int32_t> same_as_;  // of outputs: which input it is, or -1

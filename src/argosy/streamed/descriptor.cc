@@ -1,5 +1,7 @@
 #include "argosy/streamed/descriptor.h"
 
+#include "argosy/op/dispatch.h"
+
 namespace argosy::streamed {
 
 Descriptor::Descriptor(const Tensor& t, const Mirror& mirror) : defined_(t.defined()) {
@@ -18,6 +20,15 @@ Descriptor::Descriptor(const Tensor& t, const Mirror& mirror) : defined_(t.defin
   for (const Tensor& part : t.parts()) parts_.emplace_back(part, mirror);
 }
 
+Descriptor Descriptor::of_host(const Tensor& t) {
+  Descriptor d;
+  d.defined_ = t.defined();
+  if (!d.defined_) return d;
+  d.copy_ = Tensor::empty(t.shape(), t.dtype());
+  op::copy_into(d.copy_, t);
+  return d;
+}
+
 void Descriptor::add_uses(bool writes, std::vector<Use>& uses) const {
   for (const Descriptor& part : parts_) part.add_uses(writes, uses);
   if (!has_data() || shape_.numel() == 0) return;
@@ -34,6 +45,7 @@ void Descriptor::add_uses(bool writes, std::vector<Use>& uses) const {
 
 Tensor Descriptor::tensor() const {
   if (!defined_) return {};
+  if (copy_.defined()) return copy_;
   if (has_data())
     return Tensor::wrap(alias_, shape_, strides_, dtype_, Place{}, nullptr, [](void*) {});
   Tensor t = Tensor::describe(shape_, dtype_);

@@ -13,6 +13,8 @@ namespace argosy::streamed {
 class Descriptor {
  public:
   Descriptor(const Tensor& t, const Mirror& mirror);  // t may be undefined
+  // Of an operand on the host: a copy, since the caller may change it.
+  static Descriptor of_host(const Tensor& t);
 
   bool defined() const { return defined_; }
   bool has_data() const { return alias_ != nullptr; }
@@ -22,6 +24,8 @@ class Descriptor {
   Tensor tensor() const;
 
  private:
+  Descriptor() = default;
+
   bool defined_ = false;
   DType dtype_ = DType::float32;
   Layout layout_ = Layout::strided;
@@ -29,6 +33,7 @@ class Descriptor {
   char* alias_ = nullptr;  // null: a description
   Shape shape_, strides_;
   std::vector<Descriptor> parts_;
+  Tensor copy_;  // of what is on the host
 };
 
 }  // namespace argosy::streamed

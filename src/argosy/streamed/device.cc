@@ -6,10 +6,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
 
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
-#include "argosy/base/profile.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/streamed/call.h"
@@ -109,19 +110,86 @@ void StreamedDevice::record_use(Stream stream, const void* at) {
   ledger_.record_use(address(at), line.number);
 }
 
+std::vector<Device::Holder> StreamedDevice::holders(Place place) {
+  std::map<std::string, Holder> by_name;
+  {
+    MutexLock lock(mutex_);
+    for (const Ledger::Held& block : ledger_.held()) {
+      if (lines_[block.stream].place != place) continue;
+      Holder& holder = by_name[block.writer];
+      holder.name = block.writer;
+      holder.bytes += block.bytes;
+      ++holder.blocks;
+    }
+  }
+  std::vector<Holder> all;
+  for (auto& [name, holder] : by_name) all.push_back(std::move(holder));
+  std::ranges::sort(all, std::greater(), &Holder::bytes);
+  return all;
+}
+
+void* StreamedDevice::allocate_pinned(size_t bytes) {
+  check_process();
+  MutexLock lock(mutex_);
+  return pinned_.allocate(bytes);
+}
+
+void StreamedDevice::release_pinned(void* block) noexcept {
+  if (stopped_ || getpid() != process_) return;
+  MutexLock lock(mutex_);
+  std::vector<std::pair<Queue*, uint64_t>> copies;
+  uint32_t last = 0;
+  for (Moment m : pinned_.close(block)) {
+    copies.emplace_back(lines_[m.stream].queue.get(), m.position);
+    last = m.stream;
+  }
+  if (copies.empty()) return PinnedMemory::free_block(block);
+  push(lines_[last], [block, copies = std::move(copies)] {
+    for (auto [queue, position] : copies) queue->wait(position);
+    PinnedMemory::free_block(block);
+  });
+}
+
 void StreamedDevice::copy_from_host(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
   auto staged = std::make_shared<std::vector<char>>(bytes);
   std::memcpy(staged->data(), from, bytes);
   enqueue(
-      stream, "copy from host", {{address(to), address(to) + bytes, true}},
+      stream, {"copy from host", profile::Kind::copy}, {{address(to), address(to) + bytes, true}},
       [staged, alias = mirror_.alias(to)] { std::memcpy(alias, staged->data(), staged->size()); });
 }
 
 void StreamedDevice::copy_to_host(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
-  wait(enqueue(stream, "copy to host", {{address(from), address(from) + bytes, false}},
+  wait(enqueue(stream, {"copy to host", profile::Kind::copy},
+               {{address(from), address(from) + bytes, false}},
                [to, bytes, alias = mirror_.alias(from)] { std::memcpy(to, alias, bytes); }));
+}
+
+void StreamedDevice::enqueue_pinned(Stream stream, What what, const Use& use, const void* pinned,
+                                    Queue::Job job) {
+  const Ticket ticket = enqueue(stream, what, {use}, std::move(job));
+  MutexLock lock(mutex_);
+  pinned_.note(pinned, {ticket.line->number, ticket.position});
+}
+
+void StreamedDevice::copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  auto copy = [from, bytes, alias = mirror_.alias(to), was = fingerprint(from, bytes)] {
+    std::memcpy(alias, from, bytes);
+    ARGOSY_CHECK(fingerprint(alias, bytes) == was, device)
+        << "the host wrote to pinned memory before its copy to the device was done. Do this: wait "
+           "for the copy (stream.synchronize), or copy with blocking=True.";
+  };
+  enqueue_pinned(stream, {"copy from pinned memory", profile::Kind::copy},
+                 {address(to), address(to) + bytes, true}, from, std::move(copy));
+}
+
+void StreamedDevice::copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  auto copy = [to, bytes, alias = mirror_.alias(from)] { std::memcpy(to, alias, bytes); };
+  enqueue_pinned(stream, {"copy to pinned memory", profile::Kind::copy},
+                 {address(from), address(from) + bytes, false}, to, std::move(copy));
 }
 
 // --- streams ---
@@ -166,8 +234,10 @@ void StreamedDevice::wait(Stream stream, DeviceEvent& event) {
   const Ticket& ticket = static_cast<Event&>(event).ticket;
   MutexLock lock(mutex_);
   throw_failure(line.place);
-  push(line,
-       [queue = ticket.line->queue.get(), position = ticket.position] { queue->wait(position); });
+  push(line, [queue = ticket.line->queue.get(), position = ticket.position] {
+    profile::Scope scope("wait for event", profile::Kind::wait);
+    queue->wait(position);
+  });
   line.clock.add(ticket.clock);
 }
 
@@ -226,8 +296,8 @@ void StreamedDevice::launch(const op::KernelDef& kernel, op::KernelFrame& frame,
       << '[' << frame.op.name << "] does not run on " << place << ": it " << why
       << ", which this device cannot. Do this: move its operands to the CPU with .cpu().";
   auto call = std::make_shared<Call>(kernel, frame, attrs, mirror_);
-  const Ticket ticket =
-      enqueue(device::current(place), call->name(), call->uses(), [call] { call->run(); });
+  const Ticket ticket = enqueue(device::current(place), {call->name(), profile::Kind::kernel},
+                                call->uses(), [call] { call->run(); });
   if (!call->waits()) return;
   {
     device::HostWait counted;
@@ -243,7 +313,7 @@ void StreamedDevice::copy(const Tensor& dst, const Tensor& src, Place place) {
   std::vector<Use> uses;
   from.add_uses(false, uses);
   to.add_uses(true, uses);
-  enqueue(device::current(place), "copy", uses,
+  enqueue(device::current(place), {"copy", profile::Kind::copy}, uses,
           [to, from] { op::copy_into(to.tensor(), from.tensor()); });
 }
 
@@ -278,7 +348,7 @@ StreamedDevice::Ticket StreamedDevice::push(Line& line, Queue::Job job) {
   return {&line, position, line.clock};
 }
 
-StreamedDevice::Ticket StreamedDevice::enqueue(Stream stream, const char* name,
+StreamedDevice::Ticket StreamedDevice::enqueue(Stream stream, What what,
                                                const std::vector<Use>& uses, Queue::Job job) {
   check_process();
   Line& line = line_of(stream);
@@ -286,23 +356,24 @@ StreamedDevice::Ticket StreamedDevice::enqueue(Stream stream, const char* name,
   throw_failure(line.place);
   line.clock.add(host_);
   const Moment at{line.number, line.queue->pushed() + 1};
-  const std::string wrong = ledger_.use({name, at, line.clock}, uses);
+  const std::string wrong = ledger_.use({what.name, at, line.clock}, uses);
   if (!wrong.empty()) throw Error(ErrorKind::device, wrong);
+  if (log_) log_->push_back({what.name, at, line.clock});
   return push(line,
-              [this, place = line.place, name, job = std::move(job)] { run(place, name, job); });
+              [this, place = line.place, what, job = std::move(job)] { run(place, what, job); });
 }
 
-void StreamedDevice::run(Place place, const char* name, const Queue::Job& job) noexcept {
+void StreamedDevice::run(Place place, What what, const Queue::Job& job) noexcept {
   {
     MutexLock lock(mutex_);
     if (stopped_ || !failures_[static_cast<size_t>(place.index)].empty()) return;
   }
   try {
-    profile::Scope scope(name, profile::Kind::kernel);
+    profile::Scope scope(what.name, what.kind);
     job();
   } catch (const std::exception& e) {
     Message m;
-    m << '[' << name << "] failed on " << place << ", before this call: " << e.what();
+    m << '[' << what.name << "] failed on " << place << ", before this call: " << e.what();
     fail(place, m.str());
   }
 }
@@ -336,6 +407,16 @@ void StreamedDevice::forget_failures() {
   for (auto [queue, position] : all) queue->wait(position);
   MutexLock lock(mutex_);
   for (std::string& failure : failures_) failure.clear();
+}
+
+void StreamedDevice::begin_log() {
+  MutexLock lock(mutex_);
+  log_.emplace();
+}
+
+std::vector<StreamedDevice::Entry> StreamedDevice::end_log() {
+  MutexLock lock(mutex_);
+  return std::exchange(log_, std::nullopt).value_or(std::vector<Entry>());
 }
 
 void StreamedDevice::stop() {
@@ -387,6 +468,14 @@ void start_by_flags() {
 
 void forget_failures() {
   if (started) started->forget_failures();
+}
+
+void begin_log() {
+  if (started) started->begin_log();
+}
+
+std::vector<StreamedDevice::Entry> end_log() {
+  return started ? started->end_log() : std::vector<StreamedDevice::Entry>();
 }
 
 }  // namespace argosy::streamed

@@ -3,14 +3,17 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "argosy/base/device.h"
 #include "argosy/base/mutex.h"
+#include "argosy/base/profile.h"
 #include "argosy/op/launch.h"
 #include "argosy/streamed/ledger.h"
 #include "argosy/streamed/mirror.h"
+#include "argosy/streamed/pinned.h"
 #include "argosy/streamed/queue.h"
 
 // A device to test with: asynchronous as a GPU is, with the CPU's kernels, and strict. Its memory
@@ -37,8 +40,13 @@ class StreamedDevice final : public Device, public op::Launcher {
   void release(Place place, void* block, size_t bytes) noexcept override;
   size_t block_size(size_t bytes) const override { return Mirror::rounded(bytes); }
   void record_use(Stream stream, const void* address) override;
+  std::vector<Holder> holders(Place place) override;
+  void* allocate_pinned(size_t bytes) override;
+  void release_pinned(void* block) noexcept override;
   void copy_from_host(Stream stream, void* to, const void* from, size_t bytes) override;
   void copy_to_host(Stream stream, void* to, const void* from, size_t bytes) override;
+  void copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) override;
+  void copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) override;
 
   Stream make_stream(Place place) override;
   void drop_stream(Stream stream) noexcept override;
@@ -59,6 +67,17 @@ class StreamedDevice final : public Device, public op::Launcher {
   // Drops what has not begun, and waits for what has; nothing is taken after that. At the end of
   // the process: kernels need what the process is made of, such as the code that oneDNN makes.
   void stop();
+
+  // What was enqueued, in the order of the calls. Two entries of which neither is before the other
+  // may run at once.
+  struct Entry {
+    std::string name;
+    Moment at;
+    Clock before;
+  };
+  // Begins a log, or ends it and gives it.
+  void begin_log();
+  std::vector<Entry> end_log();
 
  private:
   class Event;
@@ -81,12 +100,18 @@ class StreamedDevice final : public Device, public op::Launcher {
   void check_process() const;
   void check_place(Place place) const;
   Line& line_of(Stream stream) ARGOSY_EXCLUDES(mutex_);
-  // Runs the job in stream order and names an error of it after `name`. Throws what is wrong with
-  // the uses, and what failed before.
-  Ticket enqueue(Stream stream, const char* name, const std::vector<Use>& uses, Queue::Job job);
+  // What the log, the profiler and errors call a job. The name lives as long as the process.
+  struct What {
+    const char* name;
+    profile::Kind kind;
+  };
+  // Runs the job in stream order. Throws what is wrong with the uses, and what failed before.
+  Ticket enqueue(Stream stream, What what, const std::vector<Use>& uses, Queue::Job job);
+  // The same for a copy whose other end is pinned.
+  void enqueue_pinned(Stream stream, What what, const Use& use, const void* pinned, Queue::Job job);
   Ticket push(Line& line, Queue::Job job) ARGOSY_REQUIRES(mutex_);
   void wait(const Ticket& ticket) ARGOSY_EXCLUDES(mutex_);
-  void run(Place place, const char* name, const Queue::Job& job) noexcept;
+  void run(Place place, What what, const Queue::Job& job) noexcept;
   void fail(Place place, std::string text) ARGOSY_EXCLUDES(mutex_);
   void throw_failure(Place place) ARGOSY_REQUIRES(mutex_);
 
@@ -100,6 +125,8 @@ class StreamedDevice final : public Device, public op::Launcher {
   Ledger ledger_ ARGOSY_GUARDED_BY(mutex_);
   Clock host_ ARGOSY_GUARDED_BY(mutex_);  // what some thread of the host has waited for
   std::vector<std::string> failures_ ARGOSY_GUARDED_BY(mutex_);  // of each place; empty: none
+  PinnedMemory pinned_ ARGOSY_GUARDED_BY(mutex_);
+  std::optional<std::vector<Entry>> log_ ARGOSY_GUARDED_BY(mutex_);
   Mutex memory_mutex_;  // taken last, for opening and closing blocks; addresses need no lock
   Mirror mirror_;
 };
@@ -109,6 +136,8 @@ ARGOSY_API void start(const Options& options);
 // As ARGOSY_STREAMED_DEVICES asks for.
 ARGOSY_API void start_by_flags();
 ARGOSY_API void forget_failures();
+ARGOSY_API void begin_log();
+ARGOSY_API std::vector<StreamedDevice::Entry> end_log();  // empty where there is no device
 // Before the process begins to end (bindings); at its end at the latest.
 ARGOSY_API void stop();
 

@@ -94,6 +94,17 @@ Ledger::Closing Ledger::close(uintptr_t begin, const Clock& before) {
   return closing;
 }
 
+std::vector<Ledger::Held> Ledger::held() const {
+  std::vector<Held> all;
+  for (const auto& [begin, block] : blocks_) {
+    const auto writer = std::ranges::find_if(block.past.rbegin(), block.past.rend(),
+                                             [](const Past& p) { return p.use.writes; });
+    all.push_back(
+        {writer == block.past.rend() ? "" : writer->name, block.end - begin, block.stream});
+  }
+  return all;
+}
+
 uint32_t Ledger::stream_of(uintptr_t begin) {
   return find(begin)->second.stream;
 }

@@ -23,6 +23,7 @@ class ARGOSY_API Clock {
   }
   void add(Moment m);
   void add(const Clock& other);
+  const std::vector<uint64_t>& positions() const { return positions_; }  // by stream
 
  private:
   std::vector<uint64_t> positions_;
@@ -62,6 +63,14 @@ class ARGOSY_API Ledger {
   // The block's own stream releases it; `before` is that stream's clock.
   Closing close(uintptr_t begin, const Clock& before);
   uint32_t stream_of(uintptr_t begin);  // of a block that is open
+
+  // Of each open block: who wrote to it last.
+  struct Held {
+    const char* writer;
+    size_t bytes;
+    uint32_t stream;
+  };
+  std::vector<Held> held() const;
 
  private:
   struct Past {

@@ -266,3 +266,17 @@ def test_networks_of_other_kinds(streamed):
         return [v.numpy() for v in values]
 
     same_on_both(program)
+
+
+def test_gradients_of_rows_add_up(streamed):
+    """Row-sparse ones among each other, and with a dense one."""
+
+    def program():
+        table = nn.Embedding(10, 4, sparse=True)
+        for k in range(2):
+            table(paddle.to_tensor(Y + k)).square().sum().backward()
+        rows = table.weight.grad.to_dense()
+        (table(paddle.to_tensor(Y)).sum() + (table.weight * 2).sum()).backward()
+        return [rows.numpy(), table.weight.grad.numpy()]
+
+    same_on_both(program)

@@ -43,15 +43,20 @@ def _to_tensors(batch, copy):
     return batch
 
 
+def _as_they_are(batch, copy):
+    return batch
+
+
 class _SingleProcessIterator(_DataLoaderIterBase):
-    def __init__(self, loader):
+    def __init__(self, loader, deliver):
+        self._deliver = deliver
         self._fetcher = loader._make_fetcher()
         self._tasks = loader._tasks()
         # Arrays that default_collate_fn stacked belong to nobody else.
         self._copy = loader.collate_fn is not None or not loader.auto_collate_batch
 
     def __next__(self):
-        return _to_tensors(self._fetcher.fetch(next(self._tasks)), self._copy)
+        return self._deliver(self._fetcher.fetch(next(self._tasks)), self._copy)
 
 
 class _Worker:
@@ -61,10 +66,11 @@ class _Worker:
 class _WorkerIterator(_DataLoaderIterBase):
     """Gives tasks to workers in turn and their answers in the order of the tasks."""
 
-    def __init__(self, loader):
+    def __init__(self, loader, deliver):
         import numpy
 
         self._loader = loader
+        self._deliver = deliver
         self._limit = float(loader.timeout) if loader.timeout else data_timeout()
         self._workers = []
         self._epoch = 0
@@ -124,8 +130,9 @@ class _WorkerIterator(_DataLoaderIterBase):
         """Whether a new iteration can use these workers."""
         return not self._broken and all(w.process.exitcode is None for w in self._workers)
 
-    def restart(self):
+    def restart(self, deliver):
         """Begins a new iteration with the same workers, whose generators go on."""
+        self._deliver = deliver
         self._epoch += 1  # answers to tasks of an iteration that was left early are dropped
         self._or_fail(self._reset)
 
@@ -196,7 +203,7 @@ class _WorkerIterator(_DataLoaderIterBase):
                 self._fail()
                 result.reraise()
             self._or_fail(self._give_task)
-            return _to_tensors(result, copy=False)
+            return self._deliver(result, False)
         if not self._loader._persistent_workers:
             self._finalizer()
         raise StopIteration

@@ -5,11 +5,19 @@ import warnings
 import weakref
 
 from argosy._framework import in_static_mode
-from argosy._support import no_effect
+from argosy._support import listed_if_any, no_effect
+from argosy.device import device_guard
+from argosy.device.place import checked_place, current, has_streams
 
 from .batch_sampler import BatchSampler, _require
 from .collate import default_collate_fn, default_convert_fn
-from .dataloader_iter import _Round, _SingleProcessIterator, _WorkerIterator
+from .dataloader_iter import (
+    _as_they_are,
+    _Round,
+    _SingleProcessIterator,
+    _to_tensors,
+    _WorkerIterator,
+)
 from .dataset import IterableDataset
 from .sampler import SequenceSampler
 from .worker import Fetcher
@@ -34,7 +42,11 @@ class DataLoader:
         feed_list (list): In static mode, the inputs that the parts of a sample are for.
         return_list (bool): A batch is what `collate_fn` gives, arrays made tensors; False, in static
             mode: a list of one dict by the names of feed_list, for Executor.run.
-        places, use_buffer_reader, reader_buffer_size: Have no effect here.
+        places (Place | str | list, optional): The device where the batches go; default: the current one
+            when an iteration begins.
+        use_buffer_reader (bool): To a device with streams, copy batches out of pinned memory on a stream of
+            their own, ahead of the program. The CPU needs no copies.
+        reader_buffer_size (int): So many are under way then, the one taken included.
         batch_sampler (BatchSampler, optional): Gives the lists of indices, in place of `batch_size`,
             `shuffle` and `drop_last`.
         batch_size (int | None): Samples in a batch; None for single samples, not collated.
@@ -89,10 +101,16 @@ class DataLoader:
     ):
         self.return_list = return_list
         self.collate_fn = collate_fn
-        no_effect(
-            "DataLoader", "workers hold prefetch_factor batches each, and none is copied to a device",
-            use_buffer_reader=(use_buffer_reader, True), reader_buffer_size=(reader_buffer_size, 2),
-        )  # fmt: skip
+        self._place = _one_place(places)
+        if not has_streams(self._place or current.place):
+            no_effect(
+                "DataLoader", "workers hold prefetch_factor batches each, and none is copied to a device",
+                use_buffer_reader=(use_buffer_reader, True), reader_buffer_size=(reader_buffer_size, 2),
+            )  # fmt: skip
+        _require(
+            reader_buffer_size > 0,
+            f"[DataLoader] reader_buffer_size: expected a positive int, got {reader_buffer_size}.",
+        )
         self.use_buffer_reader = use_buffer_reader
         self.reader_buffer_size = reader_buffer_size
         self.prefetch_factor = prefetch_factor
@@ -220,7 +238,13 @@ class DataLoader:
         return len(self.batch_sampler) if self.auto_collate_batch else len(self.dataset)
 
     def __iter__(self):
-        batches = self._batches()
+        place = self._place or current.place
+        if self.use_buffer_reader and has_streams(place):
+            from .prefetch import Prefetcher
+
+            batches = Prefetcher(self._batches(_as_they_are), place, self.reader_buffer_size)
+        else:
+            batches = self._batches(_to_tensors if place == current.place else _Delivery(place))
         return self._feeds(batches) if self._as_feeds else batches
 
     def _feeds(self, batches):
@@ -228,15 +252,15 @@ class DataLoader:
         for batch in batches:
             yield [dict(zip(names, batch))]
 
-    def _batches(self):
+    def _batches(self, deliver):
         if self.num_workers == 0:
-            return _SingleProcessIterator(self)
+            return _SingleProcessIterator(self, deliver)
         if not self._persistent_workers or self._goes_on():
-            return _WorkerIterator(self)
+            return _WorkerIterator(self, deliver)
         if self._iterator is None or not self._iterator.usable():
-            self._iterator = _WorkerIterator(self)
+            self._iterator = _WorkerIterator(self, deliver)
         else:
-            self._iterator.restart()
+            self._iterator.restart(deliver)
         batches = _Round(self._iterator)
         self._round = weakref.ref(batches)
         return batches
@@ -274,6 +298,28 @@ class DataLoader:
             self.drop_last,
             self.batch_size,
         )
+
+
+class _Delivery:
+    """Makes the tensors of a batch on a place."""
+
+    def __init__(self, place):
+        self._place = place
+
+    def __call__(self, batch, copy):
+        with device_guard(self._place):
+            return _to_tensors(batch, copy)
+
+
+def _one_place(places):
+    """The one place that `places` means, None for the current one."""
+    different = {checked_place(place, "DataLoader") for place in listed_if_any(places)}
+    if len(different) > 1:
+        raise ValueError(
+            f"[DataLoader] places: expected one device, got {len(different)}. Do this: make a loader for"
+            " each device, with a DistributedBatchSampler."
+        )
+    return different.pop() if different else None
 
 
 def _forever():

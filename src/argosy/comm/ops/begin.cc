@@ -1,6 +1,8 @@
 #include "argosy/comm/ops/begin.h"
 
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/placing.h"
 
 namespace argosy::comm {
 namespace {
@@ -31,8 +33,8 @@ struct Beginning {
     for (size_t i = 0; i + 1 < f.out.size(); ++i) results.push_back(own(f.out[i]));
     KernelFrame whole{*of, op::Inputs(operands, f.in.ends()), results};
     Begun begun = call(whole, Mode::async, attrs);
-    *f.out.back().data<int64_t>() =
-        Groups::current().begin(std::move(begun.group), std::move(begun.work));
+    op::put_integer(f.out.back(),
+                    Groups::current().begin(std::move(begun.group), std::move(begun.work)));
   }
 };
 
@@ -67,8 +69,9 @@ bool detail::describe_begin(const OpDef& of, AnyCall call) {
   kernel.run = {[](void (*b)(), KernelFrame& f, const void* a) { behind(b).run(f, a); },
                 hidden(beginning)};
   def.kernels[static_cast<int>(DeviceKind::cpu)].push_back(std::move(kernel));
+  const std::string name = def.name;
   op::register_op(std::move(def));
-  return true;
+  return op::place_op(name, op::on_host());
 }
 
 namespace {
@@ -97,6 +100,8 @@ ARGOSY_OP(collective_end, op::NoAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool collective_end_placed =
+    op::place_op("collective_end", op::on_host({"begun"}));
 
 [[maybe_unused]] const bool end_described =
     describe_exchange("collective_end", [](const op::Inputs&, const void*) {

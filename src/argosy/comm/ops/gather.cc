@@ -1,7 +1,7 @@
-#include <cstring>
-
 #include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/placing.h"
 #include "argosy/ops/math/math.h"
 
 // Collectives between one tensor a rank, [*s], and a tensor that has one for each, [ranks, *s]:
@@ -43,6 +43,7 @@ ARGOSY_OP(all_gather, AllGatherAttrs)
     .gradient(all_gather_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool all_gather_placed = op::place_op("all_gather", op::on_host());
 
 [[maybe_unused]] const bool all_gather_begins = describe_begin(all_gather_op, all_gather_call);
 [[maybe_unused]] const bool all_gather_described =
@@ -89,6 +90,7 @@ ARGOSY_OP(reduce_scatter, ReduceScatterAttrs)
     .gradient(reduce_scatter_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool reduce_scatter_placed = op::place_op("reduce_scatter", op::on_host());
 
 [[maybe_unused]] const bool reduce_scatter_begins =
     describe_begin(reduce_scatter_op, reduce_scatter_call);
@@ -116,7 +118,7 @@ void gather_to_infer(InferContext& c, const RootAttrs& a) {
 Begun gather_to_call(KernelFrame& f, Mode mode, const RootAttrs& a) {
   const auto group = group_of(f.name(), a.group, a.ranks);
   const bool root = group->rank() == a.root;
-  if (!root) std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+  if (!root) op::clear(f.out[0]);
   return {group, group->gather(root ? rows_of(f.out[0]) : TensorList(), f.in[0],
                                static_cast<int>(a.root), mode)};
 }
@@ -133,6 +135,7 @@ ARGOSY_OP(gather_to, RootAttrs)
     .gradient(gather_to_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool gather_to_placed = op::place_op("gather_to", op::on_host());
 
 [[maybe_unused]] const bool gather_to_begins = describe_begin(gather_to_op, gather_to_call);
 [[maybe_unused]] const bool gather_to_described =
@@ -178,6 +181,7 @@ ARGOSY_OP(scatter_from, RootAttrs)
     .gradient(scatter_from_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool scatter_from_placed = op::place_op("scatter_from", op::on_host());
 
 [[maybe_unused]] const bool scatter_from_begins =
     describe_begin(scatter_from_op, scatter_from_call);

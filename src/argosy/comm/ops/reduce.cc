@@ -1,7 +1,7 @@
-#include <cstring>
-
 #include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/placing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
@@ -49,6 +49,7 @@ ARGOSY_OP(all_reduce, AllReduceAttrs)
     .gradient(all_reduce_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool all_reduce_placed = op::place_op("all_reduce", op::on_host());
 
 [[maybe_unused]] const bool all_reduce_described =
     describe_exchange("all_reduce", [](const op::Inputs& in, const void* attrs) {
@@ -118,7 +119,7 @@ Begun reduce_call(KernelFrame& f, Mode mode, const ReduceAttrs& a) {
   const Reduce op = reduce_of(f.name(), a.reduce);
   if (group->rank() != root && a.others == kZero) {
     const Tensor own = apart(f.in[0], f.out[0]);
-    std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+    op::clear(f.out[0]);
     return {group, group->reduce({own}, root, op, mode)};
   }
   settle(f.out[0], f.in[0]);
@@ -139,6 +140,7 @@ ARGOSY_OP(reduce_to, ReduceAttrs)
     .gradient(reduce_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool reduce_to_placed = op::place_op("reduce_to", op::on_host());
 
 [[maybe_unused]] const bool reduce_to_begins = describe_begin(reduce_to_op, reduce_call);
 [[maybe_unused]] const bool reduce_to_described =
@@ -177,6 +179,7 @@ ARGOSY_OP(broadcast_from, BroadcastAttrs)
     .gradient(broadcast_grad)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool broadcast_from_placed = op::place_op("broadcast_from", op::on_host());
 
 [[maybe_unused]] const bool broadcast_from_begins =
     describe_begin(broadcast_from_op, broadcast_call);

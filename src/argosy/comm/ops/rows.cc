@@ -1,5 +1,6 @@
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/placing.h"
 #include "argosy/ops/math/math.h"
 
 // Gradients with a few rows: averaging them is joining them.
@@ -22,7 +23,7 @@ Tensor joined(ProcessGroup& group, const Tensor& mine, const Tensor& counts) {
   Shape shape = mine.shape();
   shape[0] = 0;
   for (int64_t r = 0; r < counts.numel(); ++r) shape[0] += counts.data<int64_t>()[r];
-  Tensor all = Tensor::empty(shape, mine.dtype());
+  Tensor all = Tensor::empty(shape, mine.dtype(), mine.place());
   TensorList parts;
   int64_t at = 0;
   for (int64_t r = 0; r < counts.numel(); ++r) {
@@ -61,6 +62,7 @@ ARGOSY_OP(average_rows, AverageRowsAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool average_rows_placed = op::place_op("average_rows", op::on_host());
 
 [[maybe_unused]] const bool average_rows_described =
     describe_exchange("average_rows", [](const op::Inputs& in, const void* attrs) {

@@ -1,5 +1,7 @@
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/copy.h"
+#include "argosy/op/placing.h"
 
 // all_reduce in two parts, between which the executor goes on. In a Program the first gives new
 // values for its operands, in their memory where that is legal, which nobody but the second may
@@ -34,7 +36,7 @@ void start_run(KernelFrame& f, const StartAttrs& a) {
   // Bodies of its own: those of the frame stand for other memory in the next run.
   for (const Tensor& x : f.in.list(0)) xs.push_back(x.detach());
   auto work = group->all_reduce(xs, reduce_of(f.name(), a.reduce), Mode::async);
-  *f.out[0].data<int64_t>() = Groups::current().begin(std::move(group), std::move(work));
+  op::put_integer(f.out[0], Groups::current().begin(std::move(group), std::move(work)));
 }
 
 ARGOSY_OP(all_reduce_start, StartAttrs)
@@ -49,6 +51,8 @@ ARGOSY_OP(all_reduce_start, StartAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool all_reduce_start_placed =
+    op::place_op("all_reduce_start", op::on_host());
 
 [[maybe_unused]] const bool start_described =
     describe_exchange("all_reduce_start", [](const op::Inputs& in, const void* attrs) {
@@ -80,6 +84,8 @@ ARGOSY_OP(all_reduce_wait, op::NoAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool all_reduce_wait_placed =
+    op::place_op("all_reduce_wait", op::on_host({"started"}));
 
 [[maybe_unused]] const bool wait_described =
     describe_exchange("all_reduce_wait", [](const op::Inputs&, const void*) {

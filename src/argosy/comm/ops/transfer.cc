@@ -1,5 +1,6 @@
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
+#include "argosy/op/placing.h"
 
 // What is no collective: messages between two ranks, which have no gradient, and barriers.
 namespace argosy::comm {
@@ -27,6 +28,7 @@ ARGOSY_OP(send_to, PeerAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool send_to_placed = op::place_op("send_to", op::on_host());
 
 [[maybe_unused]] const bool send_to_described =
     describe_exchange("send_to", [](const op::Inputs& in, const void* attrs) {
@@ -46,6 +48,7 @@ ARGOSY_OP(recv_from, PeerAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool recv_from_placed = op::place_op("recv_from", op::on_host());
 
 [[maybe_unused]] const bool recv_from_described =
     describe_exchange("recv_from", [](const op::Inputs& in, const void* attrs) {
@@ -69,6 +72,7 @@ ARGOSY_OP(barrier, BarrierAttrs)
     .kernel("group", barrier_run)
     .effect(op::Effect::communicates)
     .done();
+[[maybe_unused]] const bool barrier_placed = op::place_op("barrier", op::on_host());
 
 [[maybe_unused]] const bool barrier_described =
     describe_exchange("barrier", [](const op::Inputs&, const void* attrs) {

@@ -2,7 +2,9 @@
 #include <array>
 #include <cstring>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/define.h"
+#include "argosy/op/placing.h"
 #include "argosy/ops/control/control.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -77,6 +79,7 @@ ARGOSY_OP(array_new, NewAttrs)
     .infer(new_infer)
     .kernel("list", new_run)
     .done();
+[[maybe_unused]] const bool array_new_placed = op::place_op("array_new", op::on_host());
 
 // --- length ---
 
@@ -86,7 +89,7 @@ void length_infer(InferContext& c, const NoAttrs&) {
 }
 
 void length_run(KernelFrame& f, const NoAttrs&) {
-  *f.out[0].data<int64_t>() = static_cast<int64_t>(f.in[0].parts().size());
+  op::put_integer(f.out[0], static_cast<int64_t>(f.in[0].parts().size()));
 }
 
 ARGOSY_OP(array_length, NoAttrs)
@@ -98,6 +101,7 @@ ARGOSY_OP(array_length, NoAttrs)
     .kernel("list", length_run)
     .strided()
     .done();
+[[maybe_unused]] const bool array_length_placed = op::place_op("array_length", op::on_host());
 
 // --- add arrays, of gradients: element by element, where only one has an element, that ---
 
@@ -141,6 +145,7 @@ ARGOSY_OP(array_add, NoAttrs)
     .strided()
     .gradient(add_grad)
     .done();
+[[maybe_unused]] const bool array_add_placed = op::place_op("array_add", op::on_host());
 
 // --- an array with one element, and elements of gradients ---
 
@@ -170,7 +175,7 @@ void element_or_zeros_run(KernelFrame& f, const NoAttrs&) {
   else if (written)
     op::copy_into(f.out[0], parts[at]);
   else
-    std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+    op::clear(f.out[0]);
 }
 
 Tensors one_grad(const GradCall& c, const NoAttrs&);
@@ -186,6 +191,7 @@ ARGOSY_OP(array_of_one, NoAttrs)
     .kernel("list", one_run)
     .gradient(one_grad)
     .done();
+[[maybe_unused]] const bool array_of_one_placed = op::place_op("array_of_one", op::on_host({"i"}));
 
 ARGOSY_OP(array_element_or_zeros, NoAttrs)
     .doc("Element i of an array, or zeros of the form of `like` where it was never written.")
@@ -201,6 +207,8 @@ ARGOSY_OP(array_element_or_zeros, NoAttrs)
     .strided()
     .gradient(element_or_zeros_grad)
     .done();
+[[maybe_unused]] const bool array_element_or_zeros_placed =
+    op::place_op("array_element_or_zeros", op::on_host({"i"}));
 
 Tensors one_grad(const GradCall& c, const NoAttrs&) {
   return {array_element_or_zeros_op.one(std::array{c.dy(), c.in[1], c.in[0]})};
@@ -239,6 +247,8 @@ ARGOSY_OP(array_without, NoAttrs)
     .strided()
     .gradient(without_grad)
     .done();
+[[maybe_unused]] const bool array_without_placed =
+    op::place_op("array_without", op::on_host({"i", "count"}));
 
 Tensor without(const Tensor& array, const Tensor& i, const Tensor& count) {
   return array_without_op.one(std::array{array, i, count});
@@ -271,6 +281,7 @@ ARGOSY_OP(array_take, NoAttrs)
     .strided()
     .gradient(take_grad)
     .done();
+[[maybe_unused]] const bool array_take_placed = op::place_op("array_take", op::on_host({"i"}));
 
 // --- read ---
 
@@ -321,6 +332,7 @@ ARGOSY_OP(array_read, ReadAttrs)
     .strided()
     .gradient(read_grad)
     .done();
+[[maybe_unused]] const bool array_read_placed = op::place_op("array_read", op::on_host({"i"}));
 
 // --- read at a known place ---
 
@@ -357,6 +369,7 @@ ARGOSY_OP(array_get, GetAttrs)
     .strided()
     .gradient(get_grad)
     .done();
+[[maybe_unused]] const bool array_get_placed = op::place_op("array_get", op::on_host());
 
 // --- write ---
 
@@ -386,6 +399,7 @@ ARGOSY_OP(array_write, NoAttrs)
     .kernel("list", write_run)
     .gradient(write_grad)
     .done();
+[[maybe_unused]] const bool array_write_placed = op::place_op("array_write", op::on_host({"i"}));
 
 // --- extend ---
 
@@ -421,6 +435,7 @@ ARGOSY_OP(array_extend, NoAttrs)
     .kernel("list", extend_run)
     .gradient(extend_grad)
     .done();
+[[maybe_unused]] const bool array_extend_placed = op::place_op("array_extend", op::on_host());
 
 // --- to one tensor ---
 
@@ -466,10 +481,11 @@ void join_run(KernelFrame& f, const JoinAttrs& a) {
   }
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
       << '[' << f.name() << "] the array is empty. Do this: write at least one element.";
-  Tensor& sizes = f.allocate(1, {std::ssize(parts)});
+  const Tensor sizes = Tensor::empty({std::ssize(parts)}, DType::int32);
   for (size_t i = 0; i < parts.size(); ++i)
     sizes.data<int32_t>()[i] =
         a.stack ? 1 : static_cast<int32_t>(parts[i].dim(static_cast<int>(a.axis)));
+  f.out[1] = op::to_place(sizes, f.out[1].place());
   f.out[0] = a.stack ? stack(parts, a.axis) : concat(parts, a.axis);
 }
 
@@ -486,6 +502,7 @@ ARGOSY_OP(array_join, JoinAttrs)
     .strided()
     .gradient(join_grad)
     .done();
+[[maybe_unused]] const bool array_join_placed = op::place_op("array_join", op::on_host());
 
 // --- and back ---
 
@@ -520,6 +537,7 @@ ARGOSY_OP(array_part, JoinAttrs)
     .strided()
     .gradient(part_grad)
     .done();
+[[maybe_unused]] const bool array_part_placed = op::place_op("array_part", op::on_host());
 
 Tensors join_grad(const GradCall& c, const JoinAttrs& a) {
   return {array_part_op.one(std::array{c.dy(), c.in[0]}, a)};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "argosy/op/define.h"
+#include "argosy/op/placing.h"
 
 // Operations that tell the user something while a Program runs. They have an effect, so no pass
 // removes or reorders them.
@@ -82,6 +83,7 @@ ARGOSY_OP(assert_true, AssertAttrs)
     .infer(assert_infer)
     .kernel("host", assert_run)
     .done();
+[[maybe_unused]] const bool assert_true_placed = op::place_op("assert_true", op::on_host({"cond"}));
 
 // --- print ---
 

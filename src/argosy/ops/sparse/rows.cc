@@ -97,15 +97,12 @@ Tensor concat_all(std::span<const Tensor> xs) {
   Shape shape = like.shape();
   shape[0] = count;
   Tensor values = Tensor::empty(shape, like.dtype(), like.place());
-  char* row = static_cast<char*>(rows.raw());
-  char* value = static_cast<char*>(values.raw());
+  int64_t at = 0;
   for (const Tensor& x : xs) {
-    const Tensor r = op::contiguous(x.parts()[0]), v = op::contiguous(x.parts()[1]);
-    if (r.numel() == 0) continue;
-    std::memcpy(row, r.raw(), r.nbytes());
-    std::memcpy(value, v.raw(), v.nbytes());
-    row += r.nbytes();
-    value += v.nbytes();
+    const Tensor &r = x.parts()[0], &v = x.parts()[1];
+    op::copy_into(rows.view(r.shape(), rows.strides(), at), r);
+    op::copy_into(values.view(v.shape(), values.strides(), at * values.strides()[0]), v);
+    at += r.numel();
   }
   return Tensor::row_sparse(rows, values, like.dim(0));
 }
