@@ -266,7 +266,7 @@ def _p_norm(x, p, axis, keepdim):
 
 
 @method
-@alias(input="x", dim="axis")
+@alias(input="x", A="x", ord="p", dim="axis")
 def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
     """A norm of x as one vector, of its vectors, or of its matrices.
 
@@ -311,7 +311,7 @@ def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
     return into(out, _p_norm(x, 2.0 if p == "fro" else p, axis, keepdim))
 
 
-@alias(input="x", dim="axis")
+@alias(input="x", ord="p", dim="axis")
 def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, out=None):
     """``(sum of |x|^p)^(1/p)``: the largest |x| for p = inf, the smallest for -inf, the number of elements that
     are not 0 for p = 0.

@@ -360,3 +360,22 @@ def test_eval_does_not_call_a_train_of_the_subclass():
     assert layer[0].training and layer[0].calls == 0
     layer[0].train()
     assert layer[0].calls == 1
+
+
+def test_members_of_a_layer_under_the_names_of_other_frameworks():
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1D(3))
+    net.register_buffer("kept", paddle.ones([1]), persistent=True)
+    net.register_buffer("left", paddle.ones([1]), persistent=False)
+    net[0].register_buffer("inner", paddle.ones([1]))
+    assert "kept" in net.state_dict() and "left" not in net.state_dict()
+    assert net.parameters(recurse=False) == [] and len(net.parameters(recurse=True)) == len(
+        net.parameters()
+    )
+    assert list(net.named_parameters(recurse=False)) == []
+    assert [name for name, _ in net.named_buffers(recurse=False)] == ["kept", "left"]
+    assert len(net.buffers(recurse=False)) == 2 and len(net.buffers()) == 3
+    with pytest.raises(ValueError, match="got both"):
+        net.parameters(include_sublayers=True, recurse=True)
+    x = paddle.to_tensor([[3.0, 4.0]])
+    assert paddle.linalg.norm(A=x, ord=2, dim=1).tolist() == [5.0]
+    assert paddle.linalg.vector_norm(x, ord=1).item() == 7.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argosy._support import alias
+
 
 class LayerMembers:
     """Mixin of Layer: what is registered in it and below it, by name and in order."""
@@ -104,6 +106,7 @@ class LayerMembers:
                 seen.add(id(value))
                 yield f"{layer_prefix}.{name}" if layer_prefix else name, value
 
+    @alias(recurse="include_sublayers")
     def named_parameters(self, prefix="", include_sublayers=True, remove_duplicate=True):
         """All parameters with their dotted names.
 
@@ -117,6 +120,7 @@ class LayerMembers:
         """
         return self._named_members("_parameters", prefix, include_sublayers, remove_duplicate)
 
+    @alias(recurse="include_sublayers")
     def parameters(self, include_sublayers=True):
         """All parameters, each once.
 
@@ -128,6 +132,7 @@ class LayerMembers:
         """
         return [param for _, param in self.named_parameters("", include_sublayers)]
 
+    @alias(recurse="include_sublayers")
     def named_buffers(self, prefix="", include_sublayers=True, remove_duplicate=True):
         """All buffers with their dotted names.
 
@@ -141,6 +146,7 @@ class LayerMembers:
         """
         return self._named_members("_buffers", prefix, include_sublayers, remove_duplicate)
 
+    @alias(recurse="include_sublayers")
     def buffers(self, include_sublayers=True):
         """All buffers, each once.
 
@@ -179,6 +185,7 @@ class LayerMembers:
 
     get_submodule = get_sublayer
 
+    @alias(module="layer")
     def set_sublayer(self, target, layer, strict=False):
         """Put a layer in the place of the sublayer with a dotted name.
 

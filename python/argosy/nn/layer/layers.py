@@ -9,6 +9,7 @@ from collections import OrderedDict
 from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
+from argosy._support import alias
 from argosy.base import unique_name
 from argosy.base.parameter import EagerParamBase
 
@@ -487,6 +488,7 @@ class Layer(LayerMembers, LayerState):
         """
         return self.add_sublayer(name, module)
 
+    @alias(persistent="persistable")
     def register_buffer(self, name, tensor, persistable=True):
         """Register a tensor that is state but is not trained, such as a running mean.
 
