@@ -84,7 +84,7 @@ void add_last(const Bits& bits, const float* x, const int8_t* codes, int64_t ste
   int8_t part[kN * kL] = {};
   for (int j = 0; j < kN; ++j)
     __builtin_memcpy(part + j * kL, codes + j * step, static_cast<size_t>(n));
-  add<kN>(bits, Vec::load(x, n), part, kL, sum);
+  add<kN>(bits, Vec::load(x, Vec::first(n)), part, kL, sum);
 }
 
 // Results of kN rows of bytes from `j` on, for one row of x.
