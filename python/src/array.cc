@@ -1,6 +1,10 @@
+#include "array.h"
+
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
@@ -24,8 +28,9 @@ const char* buffer_format(DType t) {
 }
 
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item) {
-  std::string f = format ? format : "B";
-  while (!f.empty() && (f[0] == '@' || f[0] == '=' || f[0] == '<' || f[0] == '|')) f.erase(0, 1);
+  std::string_view f = format ? format : "B";
+  while (!f.empty() && (f[0] == '@' || f[0] == '=' || f[0] == '<' || f[0] == '|'))
+    f.remove_prefix(1);
   if (f == "?") return DType::bool_;
   if (f == "e") return DType::float16;
   if (f == "f") return DType::float32;
@@ -292,6 +297,40 @@ Tensor readable(const Tensor& t, const char* what) {
   return t.place().kind == DeviceKind::cpu ? t : op::to_host(t);
 }
 
+PyObject* attribute_of_numpy(const char* name) {
+  Py numpy(check(PyImport_ImportModule("numpy")));
+  return check(PyObject_GetAttrString(numpy.get(), name));
+}
+
+// Is it copied faster to where NumPy puts it than to memory of the pool, which NumPy then borrows?
+bool is_small(const Tensor& t) {
+  constexpr size_t kMost = 1 << 15;
+  return t.nbytes() <= kMost && t.is_contiguous() && !is_complex(t.dtype()) &&
+         buffer_format(t.dtype())[1] == 0;
+}
+
+// A copy in an array of NumPy's own. REQUIRES: is_small(t).
+PyObject* small_array(const Tensor& t) {
+  static PyObject* empty = nullptr;
+  static PyObject* dtypes[kDTypeCount] = {};  // guarded, as `empty`, by the GIL
+  if (!empty) empty = attribute_of_numpy("empty");
+  PyObject*& dtype = dtypes[static_cast<int>(t.dtype())];
+  if (!dtype) {
+    Py make(attribute_of_numpy("dtype"));
+    dtype = check(PyObject_CallFunction(make.get(), "s", buffer_format(t.dtype())));
+  }
+  Py shape(check(PyTuple_New(t.rank())));
+  for (int d = 0; d < t.rank(); ++d)
+    PyTuple_SET_ITEM(shape.get(), d, check(PyLong_FromLongLong(t.dim(d))));
+  PyObject* arguments[] = {shape.get(), dtype};
+  Py array(check(PyObject_Vectorcall(empty, arguments, 2, nullptr)));
+  Py_buffer view;
+  if (PyObject_GetBuffer(array.get(), &view, PyBUF_WRITABLE)) throw PythonError{};
+  if (t.nbytes()) std::memcpy(view.buf, t.raw(), t.nbytes());
+  PyBuffer_Release(&view);
+  return array.release();
+}
+
 // --- functions ---
 
 PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -435,14 +474,27 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
   return fresh || !copy || t.symbolic() ? t : clone(t);
 }
 
+bool copy_buffer_of(PyObject* o, DType dtype, FunctionRef<void*(const Shape&)> memory) {
+  Py_buffer view;
+  if (!PyObject_CheckBuffer(o) || PyObject_GetBuffer(o, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)) {
+    PyErr_Clear();
+    return false;
+  }
+  const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> release(&view, PyBuffer_Release);
+  if (view.ndim > kMaxRank || dtype_of_format(view.format, view.itemsize) != dtype) return false;
+  Shape shape;
+  for (int i = 0; i < view.ndim; ++i) shape.push_back(view.shape[i]);
+  void* to = memory(shape);
+  if (view.len) std::memcpy(to, view.buf, static_cast<size_t>(view.len));
+  return true;
+}
+
 PyObject* to_numpy(const Tensor& t, bool copy) {
   static PyObject* asarray = nullptr;
-  if (!asarray) {
-    Py numpy(check(PyImport_ImportModule("numpy")));
-    asarray = check(PyObject_GetAttrString(numpy.get(), "asarray"));
-  }
+  if (!asarray) asarray = attribute_of_numpy("asarray");
   SharedExport here;
   const Tensor here_now = readable(t, "numpy()");
+  if (copy && here_now.is(t) && is_small(t)) return small_array(t);
   Py holder(check(wrap(copy && here_now.is(t) ? clone(t) : here_now)));
   Py view(check(PyMemoryView_FromObject(holder.get())));
   return check(PyObject_CallOneArg(asarray, view.get()));

@@ -1,5 +1,6 @@
 #include "argosy/infer/predictor.h"
 #include "argosy/op/dispatch.h"
+#include "array.h"
 #include "functions.h"
 #include "program.h"
 #include "python.h"
@@ -127,8 +128,12 @@ size_t place(PyObject* o, size_t count) {
 PyObject* f_copy_in(Args a) {
   Predictor& p = predictor_of(a[0]);
   const size_t i = place(a[1], p.inputs().size());
-  const Tensor from = is_tensor(a[2]) ? tensor_of(a[2]) : from_data(a[2], Py_None, false);
   const Port& port = p.inputs()[i];
+  if (!is_tensor(a[2]) && copy_buffer_of(a[2], port.dtype, [&](const Shape& shape) {
+        return p.input_buffer(i, shape).raw();
+      }))
+    Py_RETURN_NONE;
+  const Tensor from = is_tensor(a[2]) ? tensor_of(a[2]) : from_data(a[2], Py_None, false);
   ARGOSY_CHECK(from.dtype() == port.dtype, type)
       << "[copy_from_cpu] input '" << port.name << "': expected " << port.dtype << ", got "
       << from.dtype() << ". Do this: convert the array with .astype().";

@@ -15,6 +15,10 @@ from .kinds import data_type_of
 
 _LENGTHS = "@LENGTHS"
 
+# What every call of a small model needs, looked up once.
+_Array = np.ndarray
+_copy_in, _run, _copy_out = _core.infer_copy_in, _core.infer_run, _core.infer_copy_out
+
 
 def _is_pickle(path):
     try:
@@ -181,13 +185,14 @@ class Tensor:
             TypeError: it is no array, or of another dtype.
             ValueError: another shape than the model takes.
         """
-        self._need_input("copy_from_cpu")
-        if not isinstance(data, np.ndarray):
+        if not self._is_input:
+            self._need_input("copy_from_cpu")
+        if not isinstance(data, _Array):
             raise TypeError(
                 f"[copy_from_cpu] '{self._name}': expected a numpy.ndarray, got {type(data).__name__}."
                 " Do this: convert it with numpy.array(..)."
             )
-        _core.infer_copy_in(self._predictor, self._place, data)
+        _copy_in(self._predictor, self._place, data)
 
     def share_external_data(self, data):
         """The input is read where `data` has it, in each run, without a copy.
@@ -248,9 +253,9 @@ class Tensor:
         """
         if self._is_input:
             value = self._tensor()
-            value = None if value is None else value.numpy().copy()
+            value = None if value is None else value.numpy()
         else:
-            value = _core.infer_copy_out(self._predictor, self._place)
+            value = _copy_out(self._predictor, self._place)
         if value is None:
             raise RuntimeError(
                 f"[copy_to_cpu] '{self._name}' has no value. Do this: call run() of the predictor first."
@@ -416,7 +421,7 @@ class Predictor:
             ValueError: an input has no value, or one that the model does not take.
         """
         if inputs is None:
-            _core.infer_run(self._handle)
+            _run(self._handle)
             return True
         if len(inputs) != len(self._input_names):
             raise ValueError(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
@@ -22,33 +23,59 @@ std::vector<std::string> pipeline_without(const char* name, std::span<const std:
   return list;
 }
 
-struct Pages {
-  void* at;
-  size_t bytes;
+// Memory of a model's large constants. Huge pages where the system has them: a run reads every one
+// of them, and finding pages of 4 KB would cost as much as some of the arithmetic.
+class Region {
+ public:
+  explicit Region(size_t bytes) : bytes_(bytes + kHugePage) {
+    map_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map_ == MAP_FAILED) return;
+    auto* begin = static_cast<char*>(map_);
+    begin_ = begin + (-reinterpret_cast<uintptr_t>(begin) & (kHugePage - 1));
+    ::madvise(begin_, bytes, MADV_HUGEPAGE);
+  }
+  ~Region() {
+    if (map_ != MAP_FAILED) ::munmap(map_, bytes_);
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  // Null where the system gave none.
+  char* begin() const { return begin_; }
+
+ private:
+  static constexpr size_t kHugePage = size_t{2} << 20;
+  size_t bytes_;
+  void* map_;
+  char* begin_ = nullptr;
 };
 
-// The tensor in pages of its own, or as it is where the system gives none.
-Tensor in_own_pages(const Tensor& t) {
-  void* at =
-      ::mmap(nullptr, t.nbytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return t;
-  std::memcpy(at, t.raw(), t.nbytes());
-  return Tensor::wrap(at, t.shape(), t.strides(), t.dtype(), t.place(), new Pages{at, t.nbytes()},
-                      [](void* owner) {
-                        const std::unique_ptr<Pages> pages(static_cast<Pages*>(owner));
-                        ::munmap(pages->at, pages->bytes);
-                      });
+// Bytes that a constant takes in the region of its model; 0 for those that stay where they are.
+size_t bytes_outside(const Tensor& t) {
+  constexpr size_t kLarge = 1 << 16, kLine = 64;
+  const bool moves = t.layout() == Layout::strided && t.is_contiguous() &&
+                     t.place().kind == DeviceKind::cpu && t.nbytes() >= kLarge;
+  return moves ? (t.nbytes() + kLine - 1) / kLine * kLine : 0;
 }
 
-// Large constants leave the allocator's chunks, which loading and the passes have filled with what
-// is free by now, so that these go back to the system.
+// All large constants, to a region of their own.
 void move_out(Program& p) {
-  constexpr size_t kLarge = 1 << 16;
-  for (program::Constant& c : p.constants)
-    if (c.tensor.layout() == Layout::strided && c.tensor.is_contiguous() &&
-        c.tensor.place().kind == DeviceKind::cpu && c.tensor.nbytes() >= kLarge)
-      c.tensor = in_own_pages(c.tensor);
-  memory::release_cached({});
+  using Owner = std::shared_ptr<Region>;
+  size_t bytes = 0;
+  for (const program::Constant& c : p.constants) bytes += bytes_outside(c.tensor);
+  if (!bytes) return;
+  const auto region = std::make_shared<Region>(bytes);
+  char* at = region->begin();
+  if (!at) return;
+  for (program::Constant& c : p.constants) {
+    const Tensor& t = c.tensor;
+    const size_t taken = bytes_outside(t);
+    if (!taken) continue;
+    std::memcpy(at, t.raw(), t.nbytes());
+    c.tensor = Tensor::wrap(at, t.shape(), t.strides(), t.dtype(), t.place(), new Owner(region),
+                            [](void* owner) { delete static_cast<Owner*>(owner); });
+    at += taken;
+  }
 }
 
 }  // namespace
@@ -71,7 +98,10 @@ Engine::Engine(const Options& options)
   // Weights as they were loaded, where all that is needed of them is packed by now.
   if (program_->states.empty()) scope_ = std::make_shared<program::Scope>();
   model = {};
+  // Loading and the passes have filled the allocator's chunks with what is free by now. What stays
+  // leaves them, so that they go back to the system.
   move_out(*program_);
+  memory::release_cached({});
 }
 
 size_t Engine::Hash::operator()(const Form& form) const {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "argosy/base/parallel.h"
 #include "tests/cpp/kernels/each_isa.h"
 #include "tests/cpp/kernels/values.h"
 
@@ -53,8 +54,13 @@ void expect_close(const Floats& got, const std::vector<double>& wanted) {
 }
 
 TEST(Packed, Products) {
-  for (const auto& [m, k, n] :
-       {std::array<int64_t, 3>{1, 5, 200}, {1, 1030, 128}, {7, 33, 81}, {25, 1100, 64}}) {
+  for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 5, 200},
+                                {1, 1030, 128},
+                                {7, 33, 81},
+                                {25, 1100, 64},
+                                {13, 40, 120},
+                                {49, 70, 24},
+                                {11, 9, 16}}) {
     const Floats x = random_values<float>(m * k), w = random_values<float>(k * n, -1, 1, 5),
                  bias = random_values<float>(n, -1, 1, 6), rest = random_values<float>(m * n);
     for (PackedEpilogue e : epilogues()) {
@@ -129,6 +135,10 @@ TEST(Packed, Convolutions) {
       {20, 70, 1, {3, 2}, {2, 1}, {1, 2}, {0, 3}, {11, 6}},
       {600, 16, 1, {1, 3}, {1, 1}, {1, 1}, {0, 1}, {2, 5}},
       {3, 16, 1, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {12, 12}},
+      {3, 40, 1, {7, 7}, {2, 2}, {1, 1}, {3, 3}, {13, 17}},
+      {4, 20, 1, {3, 5}, {1, 1}, {2, 1}, {2, 4}, {6, 3}},
+      {2, 9, 1, {3, 3}, {1, 3}, {1, 2}, {1, 1}, {5, 8}},
+      {1, 8, 1, {5, 5}, {1, 1}, {1, 1}, {4, 4}, {3, 3}},
       {40, 40, 40, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {7, 14}},
       {23, 23, 23, {5, 3}, {2, 1}, {1, 2}, {2, 4}, {9, 5}},
       {130, 130, 130, {3, 5}, {1, 2}, {1, 1}, {1, 2}, {4, 21}},
@@ -160,6 +170,63 @@ TEST(Packed, Convolutions) {
         expect_close(y, wanted);
       });
     }
+  }
+}
+
+// The cut depends on the number of threads, the bits do not.
+template <class Run>
+void expect_same_bits(size_t count, Run&& run) {
+  const int before = num_threads();
+  Floats one(count), more(count);
+  set_num_threads(1);
+  run(one.data());
+  for (int threads : {2, 3, 7}) {
+    set_num_threads(threads);
+    std::fill(more.begin(), more.end(), std::numeric_limits<float>::quiet_NaN());
+    run(more.data());
+    for (size_t i = 0; i < count; ++i) ASSERT_EQ(more[i], one[i]) << threads << " threads, " << i;
+  }
+  set_num_threads(before);
+}
+
+TEST(Packed, ThreadsDoNotChangeProducts) {
+  for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 3000, 300},
+                                {49, 2100, 320},
+                                {300, 64, 200},
+                                {700, 40, 24},
+                                {500, 1030, 520}}) {
+    SCOPED_TRACE(::testing::Message() << m << " x " << k << " x " << n);
+    const Floats x = random_values<float>(m * k), w = random_values<float>(k * n, -1, 1, 5),
+                 rest = random_values<float>(m * n, -1, 1, 6);
+    std::vector<char> packed(static_cast<size_t>(packed_linear_bytes(k, n)));
+    pack_linear(k, n, w.data(), n, 1, packed.data());
+    for (PackedEpilogue e : epilogues()) {
+      e.residual = rest.data();
+      expect_same_bits(rest.size(),
+                       [&](float* y) { packed_linear(m, k, n, x.data(), packed.data(), e, y); });
+    }
+  }
+}
+
+TEST(Packed, ThreadsDoNotChangeConvolutions) {
+  const Case cases[] = {
+      {64, 96, 1, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {21, 20}},
+      {3, 32, 1, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {90, 70}},
+      {520, 64, 1, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {14, 14}},
+      {96, 96, 96, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {14, 30}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(::testing::Message() << c.in << " channels to " << c.out << " of " << c.groups);
+    const ConvShape s = shape_of(c);
+    const Floats x = random_values<float>(s.batch * s.in[0] * s.in[1] * s.in_channels),
+                 w = random_values<float>(s.out_channels * (s.in_channels / s.groups) *
+                                          s.kernel[0] * s.kernel[1]);
+    std::vector<char> packed(static_cast<size_t>(packed_conv_bytes(s)));
+    pack_conv(s, w.data(), packed.data());
+    const int64_t count = s.batch * s.out[0] * s.out[1] * s.out_channels;
+    for (const PackedEpilogue& e : epilogues())
+      expect_same_bits(static_cast<size_t>(count),
+                       [&](float* y) { packed_conv(s, s, x.data(), packed.data(), e, y); });
   }
 }
 

@@ -156,6 +156,32 @@ def test_handles(linear):
     np.testing.assert_array_equal(results[0].numpy(), first)
 
 
+def test_arrays_of_any_strides_are_copied(linear):
+    predictor = create_predictor(Config(linear[0]))
+    x = np.random.rand(6, 40).astype("float32")
+    wanted = answer(predictor, x)
+    locked, wide = x.copy(), np.zeros([6, 80], "float32")
+    locked.flags.writeable = False
+    wide[:, ::2] = x
+    for same in (np.asfortranarray(x), wide[:, ::2], locked, x[::-1][::-1]):
+        np.testing.assert_array_equal(answer(predictor, same), wanted)
+    assert answer(predictor, x[:0]).shape == (0, 3)
+    for wrong in (x.astype("float64"), x.astype(">f4"), x.astype("int32")):
+        with pytest.raises((TypeError, ValueError)):
+            predictor.get_input_handle("x").copy_from_cpu(wrong)
+    np.testing.assert_array_equal(answer(predictor, x), wanted)
+
+
+def test_answers_stay_as_they_are(linear):
+    predictor = create_predictor(Config(linear[0]))
+    first, second = (np.full([2, 40], value, "float32") for value in (1, -3))
+    answers = [answer(predictor, x) for x in (first, second, first)]
+    np.testing.assert_array_equal(answers[0], answers[2])
+    assert np.abs(answers[0] - answers[1]).max() > 0
+    answers[0][:] = 5  # writable, and nobody else's
+    np.testing.assert_array_equal(answer(predictor, first), answers[2])
+
+
 def test_wrong_use_is_told(linear):
     predictor = create_predictor(Config(linear[0]))
     x, y = predictor.get_input_handle("x"), predictor.get_output_handle("output_0")

@@ -16,6 +16,17 @@ int64_t weights_step(const ConvShape& s) {
   return (s.out_channels + 15) / 16 * 16;
 }
 
+// Rows of a task. Each is computed by itself, so this may depend on the number of threads: some
+// tasks of 3 us at least for each of them, as large as each other.
+int64_t rows_at_once(const ConvShape& s) {
+  constexpr int64_t kLeast = int64_t{1} << 17, kOfThread = 4;  // multiplications; tasks
+  const int64_t rows = s.batch * s.out[0], threads = num_threads();
+  const int64_t work = rows * s.out[1] * s.out_channels * s.kernel[0] * s.kernel[1];
+  const int64_t of_thread = std::clamp<int64_t>(work / (kLeast * threads), 0, kOfThread);
+  if (of_thread == 0) return work < 2 * kLeast ? rows : (rows * kLeast + work - 1) / work;
+  return (rows + threads * of_thread - 1) / (threads * of_thread);
+}
+
 }  // namespace
 
 int64_t depthwise_bytes(const ConvShape& form) {
@@ -35,9 +46,7 @@ void depthwise(const ConvShape&, const ConvShape& s, const float* x, const void*
   const bool wide = isa() == Isa::avx512;
   void (*const row_of)(const DepthwiseRow&) = wide ? avx512::depthwise_row : avx2::depthwise_row;
   const int64_t in_row = s.in[1] * s.in_channels, out_row = s.out[1] * s.out_channels;
-  const int64_t work = out_row * s.kernel[0] * s.kernel[1];
-  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 19) / std::max<int64_t>(work, 1));
-  parallel_for(s.batch * s.out[0], grain, [&](int64_t begin, int64_t end) {
+  parallel_for(s.batch * s.out[0], rows_at_once(s), [&](int64_t begin, int64_t end) {
     constexpr size_t kFew = 16;
     std::array<const float*, kFew> few;
     std::vector<const float*> many;

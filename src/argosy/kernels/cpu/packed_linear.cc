@@ -9,18 +9,18 @@ int64_t packed_linear_bytes(int64_t k, int64_t n) {
 }
 
 void pack_linear(int64_t k, int64_t n, const float* w, int64_t row, int64_t column, void* packed) {
-  pack_panels(k, n, static_cast<float*>(packed),
-              [&](int64_t i, int64_t j) { return w[i * row + j * column]; });
+  pack_panels(1, k, n, static_cast<float*>(packed),
+              [&](int64_t, int64_t i, int64_t j) { return w[i * row + j * column]; });
 }
 
 void packed_linear(int64_t m, int64_t k, int64_t n, const float* x, const void* packed,
                    const PackedEpilogue& epilogue, float* y) {
   if (m == 0 || n == 0) return;
-  const PanelCut c = cut_panels(m, k, n);
+  const PanelCut c = cut_panels(m, k, n, m * k * static_cast<int64_t>(sizeof(float)));
   const PanelMatrix w{k, n, static_cast<const float*>(packed)};
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t row = task / c.groups * c.rows;
+      const int64_t row = c.chunk_of(task) * c.rows;
       PanelProduct p{};
       p.m = std::min(c.rows, m - row);
       p.x_step = k;
@@ -30,11 +30,10 @@ void packed_linear(int64_t m, int64_t k, int64_t n, const float* x, const void* 
       });
     }
   };
-  const int64_t tasks = c.row_chunks * c.groups;
-  if (tasks == 1)
+  if (c.tasks() == 1)
     run(0, 1);
   else
-    parallel_for(tasks, 1, run);
+    parallel_for(c.tasks(), 1, run);
 }
 
 }  // namespace argosy::cpu

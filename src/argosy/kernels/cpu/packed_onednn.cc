@@ -67,7 +67,8 @@ double operations_of(const ConvShape& s) {
 // How many parts of an image: by shape alone. Rows that two parts read are read twice.
 int64_t slabs_of(const ConvShape& s) {
   const double work = operations_of(s);
-  const auto wanted = std::clamp<int64_t>(static_cast<int64_t>(work / 25e6), 1, 8);
+  // A power of two, so that as many threads have as much each.
+  const int64_t wanted = work > 40e6 ? 8 : work > 10e6 ? 4 : work > 3e6 ? 2 : 1;
   if (s.batch >= wanted) return 1;
   const int64_t least = std::max<int64_t>(3, 2 * (s.kernel[0] - 1) / s.stride[0]);
   return std::clamp<int64_t>((wanted + s.batch - 1) / s.batch, 1,

@@ -27,38 +27,40 @@ inline int64_t width_of(int64_t n, int64_t panel) {
 inline int64_t bytes_of_panels(int64_t k, int64_t n) {
   return divide_up(n, 16) * 16 * k * static_cast<int64_t>(sizeof(float));
 }
-// at(i, j): the matrix's element.
+// A matrix of outer * inner rows: at(o, i, j) is the element of row o * inner + i in column j.
+// Asked for along i where o and j are small numbers of sequences that memory has beside each other.
 template <class At>
-void pack_panels(int64_t k, int64_t n, float* to, At&& at) {
-  for (int64_t first = 0; first < n; first += kPanel) {
-    const int64_t width = width_of(n, first / kPanel), columns = std::min(width, n - first);
-    for (int64_t i = 0; i < k; ++i, to += width) {
-      for (int64_t j = 0; j < columns; ++j) to[j] = at(i, first + j);
-      std::fill(to + columns, to + width, 0.0f);
+void pack_panels(int64_t outer, int64_t inner, int64_t n, float* packed, At&& at) {
+  const int64_t k = outer * inner;
+  parallel_for(count_panels(n), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kPanel, width = width_of(n, panel);
+      const int64_t columns = std::min(width, n - first);
+      for (int64_t i = 0; i < inner; ++i)
+        for (int64_t o = 0; o < outer; ++o) {
+          float* to = packed + first * k + (o * inner + i) * width;
+          for (int64_t j = 0; j < columns; ++j) to[j] = at(o, i, first + j);
+          std::fill(to + columns, to + width, 0.0f);
+        }
     }
-  }
+  });
 }
 
-// Rows of a chunk and panels of a group: a task is one of each, of some 20 us at least.
+// Rows of a chunk and panels of a group: a task is one of each. An element is summed up in the same
+// order whatever the cut, so this may depend on the number of threads. The last chunk and the last
+// group may be smaller.
 struct PanelCut {
   int64_t rows, row_chunks, panels, groups;
+  bool panels_first;  // the chunks of a group follow each other, else the groups of a chunk
+  bool x_is_large;    // larger than the weights
+
+  int64_t tasks() const { return row_chunks * groups; }
+  int64_t chunk_of(int64_t task) const { return panels_first ? task % row_chunks : task / groups; }
+  int64_t group_of(int64_t task) const { return panels_first ? task / row_chunks : task % groups; }
 };
 
-inline PanelCut cut_panels(int64_t m, int64_t k, int64_t n) {
-  const int64_t panels = count_panels(n);
-  const double operations = 2.0 * static_cast<double>(m) * static_cast<double>(n * k);
-  const int64_t tasks = std::clamp<int64_t>(static_cast<int64_t>(operations / 3e6), 1, 16);
-  // Few rows share weights, so columns are cut; many rows are cut into some that stay in the cache.
-  constexpr int64_t kMostRows = 192;
-  const int64_t most_chunks = divide_up(m, 24);
-  int64_t row_chunks = std::clamp<int64_t>(divide_up(m, kMostRows), 1, most_chunks);
-  const int64_t groups = std::clamp<int64_t>(divide_up(tasks, row_chunks), 1, panels);
-  if (groups * row_chunks < tasks)
-    row_chunks = std::clamp<int64_t>(divide_up(tasks, groups), row_chunks, most_chunks);
-  const int64_t rows = std::min(m, divide_up(divide_up(m, row_chunks), 12) * 12);
-  const int64_t of_group = divide_up(panels, groups);
-  return {rows, divide_up(m, rows), of_group, divide_up(panels, of_group)};
-}
+// `x_bytes`: of the memory that x is in.
+PanelCut cut_panels(int64_t m, int64_t k, int64_t n, int64_t x_bytes);
 
 // A matrix [k, n] as packed.
 struct PanelMatrix {
@@ -79,10 +81,10 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
                      BeginBlock&& begin_block) {
   const bool wide = isa() == Isa::avx512;
   void (*const product)(const PanelProduct&) = wide ? avx512::panel_product : avx2::panel_product;
-  const int64_t first = task % c.groups * c.panels;
+  const int64_t first = c.group_of(task) * c.panels;
   const int64_t last = std::min(count_panels(w.n), first + c.panels);
   // Where the calling thread probably goes on after this task.
-  const int64_t then = (task + num_threads()) % c.groups * c.panels;
+  const int64_t then = c.group_of((task + num_threads()) % c.tasks()) * c.panels;
   p.y_step = w.n;
   for (int64_t q = 0; q < w.k; q += p.k) {
     begin_block(p, q);
@@ -96,6 +98,7 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
       const bool block_ends = panel + 1 == last;
       const int64_t next = !block_ends ? panel + 1 : p.last ? then : first;
       p.next = w.at(next, !block_ends ? q : p.last ? 0 : q + p.k);
+      p.x_is_far = c.x_is_large && panel == first;
       p.y = y + row * w.n + column;
       p.epilogue = epilogue;
       if (epilogue.bias) p.epilogue.bias = epilogue.bias + column;

@@ -70,22 +70,25 @@ int64_t windows_bytes(const ConvShape& form) {
 
 void pack_windows(const ConvShape& form, const float* w, void* packed) {
   const int64_t taps = taps_of(form), channels = form.in_channels;
-  pack_panels(
-      depth_of(form), form.out_channels, static_cast<float*>(packed),
-      [&](int64_t i, int64_t j) { return w[(j * channels + i % channels) * taps + i / channels]; });
+  pack_panels(taps, channels, form.out_channels, static_cast<float*>(packed),
+              [&](int64_t tap, int64_t channel, int64_t j) {
+                return w[(j * channels + channel) * taps + tap];
+              });
 }
 
 void windows(const ConvShape&, const ConvShape& s, const float* x, const void* packed,
              const PackedEpilogue& epilogue, float* y) {
   const int64_t m = s.batch * s.out[0] * s.out[1], k = depth_of(s), n = s.out_channels;
   if (m == 0) return;
-  const PanelCut c = cut_panels(m, k, n);
+  const int64_t pixels = s.batch * s.in[0] * s.in[1];
+  const PanelCut c =
+      cut_panels(m, k, n, pixels * s.in_channels * static_cast<int64_t>(sizeof(float)));
   const PanelMatrix w{k, n, static_cast<const float*>(packed)};
   const int64_t at_once = std::max<int64_t>(1, kPanelDepth / s.in_channels);
-  parallel_for(c.row_chunks * c.groups, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(c.tasks(), 1, [&](int64_t begin, int64_t end) {
     Table table(s, c.rows);
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t row = task / c.groups * c.rows;
+      const int64_t row = c.chunk_of(task) * c.rows;
       PanelProduct p{};
       p.m = std::min(c.rows, m - row);
       table.fill(x, row, row + p.m);

@@ -51,9 +51,12 @@ struct PoolLayout {
     double taps = 1;
     for (int64_t k : windows.kernel) taps *= static_cast<double>(k);
     if (windows.adaptive) taps = static_cast<double>(in) / std::max(1.0, static_cast<double>(out));
-    double work = static_cast<double>(in) + static_cast<double>(out) * taps;
-    grain = std::max<int64_t>(1, static_cast<int64_t>(30000 / std::max(work, 1.0)));
+    work = static_cast<double>(in) + static_cast<double>(out) * taps;
+    grain = at_least(30000 / std::max(work, 1.0));
+    windows.first_row = 0;
+    windows.last_row = windows.out[1];
   }
+  static int64_t at_least(double n) { return std::max<int64_t>(1, static_cast<int64_t>(n)); }
   bool empty() const { return parts == 0 || out == 0; }
   // One window, which is all of a plane.
   bool is_global() const {
@@ -65,6 +68,7 @@ struct PoolLayout {
   PoolWindows windows;
   int64_t parts;
   int64_t in = 1, out = 1;  // elements of a part
+  double work;              // of a part
   int64_t grain;            // parts
 };
 
@@ -117,6 +121,31 @@ void for_parts(DType dtype, const PoolLayout& l, const void* from, int64_t from_
   });
 }
 
+// Calls rows(windows, x, y, place of y) for images with channels last in float or double, whose
+// rows of windows are cut into tasks: few images would keep few threads busy. False for others.
+template <class Rows>
+bool for_image_rows(DType dtype, const PoolLayout& l, const void* x, void* y, Rows&& rows) {
+  const PoolWindows& w = l.windows;
+  if (w.lanes == 1 || w.out[0] != 1 || item_size(dtype) == 2) return false;
+  const int64_t height = w.out[1], of_row = l.out / height;
+  auto run = [&]<class T>(const T* from, T* to, int64_t begin, int64_t end) {
+    PoolWindows some = w;
+    for (int64_t i = begin; i < end; i += some.last_row - some.first_row) {
+      some.first_row = i % height;
+      some.last_row = std::min(height, some.first_row + end - i);
+      rows(some, from + i / height * l.in, to + i * of_row, i * of_row);
+    }
+  };
+  const int64_t grain = PoolLayout::at_least(20000 * static_cast<double>(height) / l.work);
+  parallel_for(l.parts * height, grain, [&](int64_t begin, int64_t end) {
+    if (dtype == DType::float64)
+      run(static_cast<const double*>(x), static_cast<double*>(y), begin, end);
+    else
+      run(static_cast<const float*>(x), static_cast<float*>(y), begin, end);
+  });
+  return true;
+}
+
 template <class T>
 T power(T x, T p) {
   return p == 2 ? x * x : p == 1 ? x : std::pow(x, p);
@@ -139,6 +168,11 @@ void max_pool(DType dtype, const PoolShape& shape, const void* x, void* y, int32
   ARGOSY_CHECK(l.in / l.windows.lanes <= INT32_MAX, invalid_argument)
       << "[max_pool] a plane of " << l.in / l.windows.lanes
       << " elements is more than its int32 indices can name (2147483647).";
+  if (for_image_rows(dtype, l, x, y,
+                     [&]<class T>(const PoolWindows& w, const T* from, T* to, int64_t at) {
+                       max_part(w, from, to, indices ? indices + at : nullptr);
+                     }))
+    return;
   for_parts(dtype, l, x, l.in, y, l.out, [&]<class T>(int64_t i, const T* from, T* to) {
     max_part(l.windows, from, to, indices ? indices + i * l.out : nullptr);
   });
@@ -173,6 +207,11 @@ void avg_pool(DType dtype, const PoolShape& shape, AverageDivisor divisor, const
   }
   l.windows.exclusive = divisor.exclusive;
   l.windows.divisor = divisor.fixed;
+  if (for_image_rows(dtype, l, x, y,
+                     [&]<class T>(const PoolWindows& w, const T* from, T* to, int64_t) {
+                       average_part(w, from, to);
+                     }))
+    return;
   for_parts(dtype, l, x, l.in, y, l.out,
             [&]<class T>(int64_t, const T* from, T* to) { average_part(l.windows, from, to); });
 }

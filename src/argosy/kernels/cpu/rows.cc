@@ -39,6 +39,14 @@ int64_t rows_at_once(int64_t n, double cost) {
   return std::max<int64_t>(1, static_cast<int64_t>(32768 / (cost * static_cast<double>(n) + 20)));
 }
 
+// The grain for `rows` of which a chunk has `most` at most: chunks as large as each other, and two,
+// four, .. of them, which as many threads share evenly.
+int64_t even_grain(int64_t rows, int64_t most) {
+  if (rows <= most) return std::max<int64_t>(rows, 1);
+  const int64_t chunks = 2 * ((rows + 2 * most - 1) / (2 * most));
+  return (rows + chunks - 1) / chunks;
+}
+
 // Calls row(inputs, output, scratch) for each of the outer * inner rows along n. Rows that are not
 // contiguous are transposed by tiles and back.
 template <int inputs, class F>
@@ -57,7 +65,7 @@ void for_rows(DType type, const void* const (&x)[inputs], void* y, int64_t outer
       }
     };
     if (outer <= grain) return body(0, outer);
-    return parallel_for(outer, grain, body);
+    return parallel_for(outer, even_grain(outer, grain), body);
   }
   const Transpose transpose = transpose_kernel(size);
   const int64_t width = std::min(inner, std::clamp<int64_t>(65536 / n, 16, 64));
@@ -265,7 +273,7 @@ void layer_norm(const RowNorm& a, const void* x, const void* gamma, const void* 
   const DType type = computing_type(a.type);
   const Widened g(a.weight_type, type, gamma, a.n), b(a.weight_type, type, beta, a.n);
   const int64_t row_bytes = a.n * item_size(a.type);
-  parallel_for(a.rows, rows_at_once(a.n, 0.5), [&](int64_t begin, int64_t end) {
+  parallel_for(a.rows, even_grain(a.rows, rows_at_once(a.n, 0.5)), [&](int64_t begin, int64_t end) {
     Scratch scratch(a.type, a.n);
     for (int64_t r = begin; r < end; ++r) {
       double m, s;

@@ -23,9 +23,10 @@ template <int kP, int kC, bool kPart>
 ARGOSY_INLINE void block(const DepthwiseRow& p, int64_t pixel, const Reach& reach, int64_t c,
                          int64_t n) {
   static_assert(!kPart || kC == 1);
-  auto load = [n](const float* at) {
+  const Vec::Lanes some = Vec::first(n);
+  auto load = [some](const float* at) {
     if constexpr (kPart)
-      return Vec::load(at, n);
+      return Vec::load(at, some);
     else
       return Vec::load(at);
   };
@@ -61,7 +62,7 @@ ARGOSY_INLINE void block(const DepthwiseRow& p, int64_t pixel, const Reach& reac
     post_in_registers(e, [&](auto&& f) { each([&](Vec& a, int, int) { a = f(a); }); });
   each([&](Vec& a, int i, int j) {
     if constexpr (kPart)
-      a.store(p.y + to + i * p.channels, n);
+      a.store(p.y + to + i * p.channels, some);
     else
       a.store(p.y + to + i * p.channels + j);
   });

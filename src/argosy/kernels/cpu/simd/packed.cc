@@ -77,17 +77,39 @@ void apply_post(const PackedEpilogue& e, float* y, int64_t n) {
 
 // --- tiles ---
 
+// What comes nearer while a tile is multiplied, as arithmetic hides how far it is: a line for each
+// row of the panel, or each second or fourth, since a core waits for so many only. Where nothing
+// has to come, these are lines that are there: a branch would cost more.
+struct Ahead {
+  const float* at;
+  int64_t step;
+};
+
+// As far as the second cache.
+ARGOSY_INLINE void prefetch(const float* at) {
+  _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T1);
+}
+
+// For tile number `tile` of `tiles`, of `height` rows from `row` on: the rows that are next, or a
+// part of the panel that is.
+ARGOSY_INLINE Ahead ahead_of(const PanelProduct& p, int64_t at, int64_t row, int64_t height,
+                             int64_t tile, int64_t tiles) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  if (at == 0 && p.x_is_far && !p.pieces && p.x_step == p.k && row + height < p.m)
+    return {p.x + (row + height) * p.x_step, kLine / 2};
+  const int64_t step = tiles >= 16 ? kLine / 4 : tiles >= 8 ? kLine / 2 : kLine;
+  if (at == 0 && p.next && tile * step < kPanel) return {p.next + tile * step * p.k, step};
+  return {p.w, kLine};
+}
+
 // acc += x(row, 0), .. x(row, k - 1) times k rows of the panel from w on, whose end is returned.
-// With each row a line of what is `ahead` comes nearer: weights are read once or twice a product,
-// from afar, and arithmetic hides that.
 template <int kR, int kV, class X>
 ARGOSY_INLINE const float* accumulate(Vec (&acc)[kR][kV], int64_t k, const float* w, int64_t width,
-                                      const float*& ahead, X&& x) {
-  constexpr int64_t kLine = 64 / sizeof(float);
+                                      [[maybe_unused]] Ahead& ahead, X&& x) {
   for (int64_t q = 0; q < k; ++q, w += width) {
-    if constexpr (kR >= 6) {
-      _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
-      ahead += kLine;
+    if constexpr (kR >= 4) {
+      prefetch(ahead.at);
+      ahead.at += ahead.step;
     }
     Vec b[kV];
 #pragma GCC unroll 4
@@ -102,48 +124,68 @@ ARGOSY_INLINE const float* accumulate(Vec (&acc)[kR][kV], int64_t k, const float
   return w;
 }
 
+// kR rows by kV vectors of y or of what has its form, of which the last vector of each row may be
+// in it in part.
+template <int kR, int kV>
+struct Rows {
+  int64_t step;
+  Vec::Lanes of_last;
+
+  ARGOSY_INLINE Vec load(const float* from, int i, int j) const {
+    from += i * step + j * Vec::kLanes;
+    return j + 1 < kV ? Vec::load(from) : Vec::load(from, of_last);
+  }
+  ARGOSY_INLINE void store(Vec v, float* to, int i, int j) const {
+    to += i * step + j * Vec::kLanes;
+    j + 1 < kV ? v.store(to) : v.store(to, of_last);
+  }
+  template <class F>
+  ARGOSY_INLINE static void each(F&& f) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kR; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < kV; ++j) f(i, j);
+  }
+};
+
 // What follows a product, on kR rows by kV vectors of it.
 template <int kR, int kV>
-ARGOSY_INLINE void finish(const PanelProduct& p, Vec (&acc)[kR][kV], int64_t row, int64_t at) {
+ARGOSY_INLINE void finish(const PanelProduct& p, Vec (&acc)[kR][kV], const Rows<kR, kV>& rows,
+                          int64_t row, int64_t at) {
   const PackedEpilogue& e = p.epilogue;
   if (e.bias)
 #pragma GCC unroll 4
     for (int j = 0; j < kV; ++j) {
-      const Vec bias = Vec::load(e.bias + at + j * Vec::kLanes);
+      const Vec bias = rows.load(e.bias + at, 0, j);
 #pragma GCC unroll 16
       for (int i = 0; i < kR; ++i) acc[i][j] = acc[i][j] + bias;
     }
   if (e.residual) {
-    const float* r = e.residual + row * p.y_step + at;
-#pragma GCC unroll 16
-    for (int i = 0; i < kR; ++i)
-#pragma GCC unroll 4
-      for (int j = 0; j < kV; ++j)
-        acc[i][j] = acc[i][j] + Vec::load(r + i * p.y_step + j * Vec::kLanes);
+    const float* r = e.residual + row * rows.step + at;
+    rows.each([&](int i, int j) { acc[i][j] = acc[i][j] + rows.load(r, i, j); });
   }
   if (!in_registers(e)) return;
-  post_in_registers(e, [&](auto&& f) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kR; ++i)
-#pragma GCC unroll 4
-      for (int j = 0; j < kV; ++j) acc[i][j] = f(acc[i][j]);
-  });
+  post_in_registers(e,
+                    [&](auto&& f) { rows.each([&](int i, int j) { acc[i][j] = f(acc[i][j]); }); });
 }
 
-// kR rows by kV vectors of y, from column `at` of the panel on, all of which are in y.
+// kR rows by kV vectors of y, from column `at` of the panel on.
 template <int kR, int kV, bool kPieces>
-ARGOSY_INLINE void tile(const PanelProduct& p, int64_t row, int64_t at) {
+void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
+  const int64_t columns =
+      p.columns - at < kV * Vec::kLanes ? p.columns - at : int64_t{kV} * Vec::kLanes;
+  const Rows<kR, kV> rows{p.y_step, Vec::first(columns - (kV - 1) * Vec::kLanes)};
   Vec acc[kR][kV];
   float* const y = p.y + row * p.y_step + at;
-#pragma GCC unroll 16
-  for (int i = 0; i < kR; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < kV; ++j)
-      acc[i][j] = p.first ? Vec::zero() : Vec::load(y + i * p.y_step + j * Vec::kLanes);
+  if (p.first)
+    rows.each([&](int i, int j) { acc[i][j] = Vec::zero(); });
+  else
+    rows.each([&](int i, int j) { acc[i][j] = rows.load(y, i, j); });
+  if (p.last && p.epilogue.residual)
+    rows.each([&](int i, int j) {
+      prefetch(p.epilogue.residual + (row + i) * p.y_step + at + j * Vec::kLanes);
+    });
   const float* w = p.w + at;
-  // The next panel by the first tiles.
-  const int64_t turn = row / kR;
-  const float* ahead = p.next && at == 0 && turn < kPanel / 16 ? p.next + turn * p.k * 16 : w;
   if constexpr (kPieces) {
     const int64_t length = p.k / p.segments;
     const float* const* pieces = p.pieces + row;
@@ -158,97 +200,54 @@ ARGOSY_INLINE void tile(const PanelProduct& p, int64_t row, int64_t at) {
     const int64_t step = p.x_step;
     accumulate(acc, p.k, w, p.width, ahead, [&](int i, int64_t q) { return x[i * step + q]; });
   }
-  if (p.last) finish(p, acc, row, at);
-#pragma GCC unroll 16
-  for (int i = 0; i < kR; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < kV; ++j) acc[i][j].store(y + i * p.y_step + j * Vec::kLanes);
+  if (p.last) finish(p, acc, rows, row, at);
+  rows.each([&](int i, int j) { rows.store(acc[i][j], y, i, j); });
   if (p.last && !in_registers(p.epilogue))
-    for (int i = 0; i < kR; ++i) apply_post(p.epilogue, y + i * p.y_step, kV * Vec::kLanes);
+    for (int i = 0; i < kR; ++i) apply_post(p.epilogue, y + i * rows.step, columns);
 }
 
-template <int kR, int kV, bool kPieces>
-void rows(const PanelProduct& p, int64_t& row, int64_t at) {
-  for (; row + kR <= p.m; row += kR) tile<kR, kV, kPieces>(p, row, at);
+// Of `height` rows, 1 to kMost.
+template <int kMost, int kV, bool kPieces>
+ARGOSY_INLINE void tile_of(int64_t height, const PanelProduct& p, int64_t row, int64_t at,
+                           const Ahead& ahead) {
+  if constexpr (kMost > 1)
+    if (height < kMost) return tile_of<kMost - 1, kV, kPieces>(height, p, row, at, ahead);
+  tile<kMost, kV, kPieces>(p, row, at, ahead);
 }
 
+// All rows, in tiles whose heights differ by one at most: a low one at the end would read the panel
+// as often as a high one.
 template <int kV, bool kPieces>
 void strip(const PanelProduct& p, int64_t at) {
   constexpr int kMost = kPieces ? kRowsOfPieces[kV] : kRows[kV];
-  int64_t row = 0;
-  rows<kMost, kV, kPieces>(p, row, at);
-  if constexpr (kMost > 8) rows<8, kV, kPieces>(p, row, at);
-  if constexpr (kMost > 4) rows<4, kV, kPieces>(p, row, at);
-  rows<2, kV, kPieces>(p, row, at);
-  rows<1, kV, kPieces>(p, row, at);
+  const int64_t tiles = (p.m + kMost - 1) / kMost, low = p.m / tiles, higher = p.m % tiles;
+  for (int64_t i = 0, row = 0; i < tiles; ++i) {
+    const int64_t height = low + (i < higher);
+    tile_of<kMost, kV, kPieces>(height, p, row, at, ahead_of(p, at, row, height, i, tiles));
+    row += height;
+  }
 }
 
+// Vectors of the panel that are not in y at all are left out.
 template <bool kPieces>
 void strips_of(const PanelProduct& p) {
+  constexpr int64_t kWidth = kStrip * Vec::kLanes;
   int64_t at = 0;
-  for (; at + kStrip * Vec::kLanes <= p.width; at += kStrip * Vec::kLanes)
-    strip<kStrip, kPieces>(p, at);
-  const int64_t left = (p.width - at) / Vec::kLanes;
+  for (; p.columns - at > kWidth - Vec::kLanes; at += kWidth) strip<kStrip, kPieces>(p, at);
   if constexpr (kStrip > 3)
-    if (left == 3) return strip<3, kPieces>(p, at);
+    if (p.columns - at > 2 * Vec::kLanes) return strip<3, kPieces>(p, at);
   if constexpr (kStrip > 2)
-    if (left == 2) return strip<2, kPieces>(p, at);
-  if (left == 1) strip<1, kPieces>(p, at);
-}
-
-void strips(const PanelProduct& p) {
-  if (p.pieces)
-    strips_of<true>(p);
-  else
-    strips_of<false>(p);
-}
-
-// Columns of the panel that are not in y go to memory of our own, a few rows at a time.
-void edge(const PanelProduct& p) {
-  constexpr int64_t kFew = 12;
-  alignas(64) float room[kFew * kPanel];
-  alignas(64) float bias[kPanel] = {};
-  if (p.epilogue.bias)
-    for (int64_t j = 0; j < p.columns; ++j) bias[j] = p.epilogue.bias[j];
-  for (int64_t row = 0; row < p.m; row += kFew) {
-    PanelProduct few = p;
-    few.m = p.m - row < kFew ? p.m - row : kFew;
-    if (p.pieces)
-      few.pieces = p.pieces + row;
-    else
-      few.x = p.x + row * p.x_step;
-    few.y = room;
-    few.y_step = kPanel;
-    few.epilogue.residual = nullptr;
-    few.epilogue.post = PostOp::none;
-    few.epilogue.scale = 1;
-    few.epilogue.shift = 0;
-    if (p.epilogue.bias) few.epilogue.bias = bias;
-    float* y = p.y + row * p.y_step;
-    if (!p.first)
-      for (int64_t i = 0; i < few.m; ++i)
-        for (int64_t j = 0; j < p.columns; ++j) room[i * kPanel + j] = y[i * p.y_step + j];
-    strips(few);
-    for (int64_t i = 0; i < few.m; ++i) {
-      float* to = y + i * p.y_step;
-      for (int64_t j = 0; j < p.columns; ++j) to[j] = room[i * kPanel + j];
-      if (!p.last) continue;
-      if (p.epilogue.residual) {
-        const float* r = p.epilogue.residual + (row + i) * p.y_step;
-        for (int64_t j = 0; j < p.columns; ++j) to[j] += r[j];
-      }
-      apply_post(p.epilogue, to, p.columns);
-    }
-  }
+    if (p.columns - at > Vec::kLanes) return strip<2, kPieces>(p, at);
+  if (p.columns > at) strip<1, kPieces>(p, at);
 }
 
 }  // namespace
 
 void panel_product(const PanelProduct& p) {
-  if (p.columns == p.width)
-    strips(p);
+  if (p.pieces)
+    strips_of<true>(p);
   else
-    edge(p);
+    strips_of<false>(p);
 }
 
 void finish_elements(const PackedEpilogue& e, float* y, int64_t n) {

@@ -24,6 +24,7 @@ struct PanelProduct {
   float* y;  // rows y_step apart
   int64_t y_step;
   const float* next;        // the panel that will be multiplied after this, or null
+  bool x_is_far;            // rather than the next panel
   bool first, last;         // y is written; the epilogue is applied
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };

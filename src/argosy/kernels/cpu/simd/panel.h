@@ -17,22 +17,21 @@ struct Vec {
   ARGOSY_INLINE static Vec fill(float x) { return {_mm512_set1_ps(x)}; }
   ARGOSY_INLINE static Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
   ARGOSY_INLINE void store(float* p) const { _mm512_storeu_ps(p, v); }
-  // The first n, of at least 1; the others are 0.
-  ARGOSY_INLINE static Vec load(const float* p, int64_t n) {
-    return {_mm512_maskz_loadu_ps(first(n), p)};
+  // Some of the lanes: loaded, the others are 0.
+  using Lanes = __mmask16;
+  ARGOSY_INLINE static Lanes first(int64_t n) {  // of at least 1
+    return static_cast<Lanes>(n >= kLanes ? 0xffff : (1 << n) - 1);
   }
-  ARGOSY_INLINE void store(float* p, int64_t n) const { _mm512_mask_storeu_ps(p, first(n), v); }
+  ARGOSY_INLINE static Vec load(const float* p, Lanes some) {
+    return {_mm512_maskz_loadu_ps(some, p)};
+  }
+  ARGOSY_INLINE void store(float* p, Lanes some) const { _mm512_mask_storeu_ps(p, some, v); }
   ARGOSY_INLINE static Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
   ARGOSY_INLINE Vec operator+(Vec o) const { return {_mm512_add_ps(v, o.v)}; }
   ARGOSY_INLINE Vec operator*(Vec o) const { return {_mm512_mul_ps(v, o.v)}; }
   // The second where one is NaN: so NaN passes.  (Unmasked, GCC 12 warns in its own header.)
   ARGOSY_INLINE static Vec max(Vec a, Vec b) { return {_mm512_maskz_max_ps(0xffff, a.v, b.v)}; }
   ARGOSY_INLINE static Vec min(Vec a, Vec b) { return {_mm512_maskz_min_ps(0xffff, a.v, b.v)}; }
-
- private:
-  ARGOSY_INLINE static __mmask16 first(int64_t n) {
-    return static_cast<__mmask16>(n >= kLanes ? 0xffff : (1 << n) - 1);
-  }
 };
 #else
 struct Vec {
@@ -42,22 +41,20 @@ struct Vec {
   ARGOSY_INLINE static Vec fill(float x) { return {_mm256_set1_ps(x)}; }
   ARGOSY_INLINE static Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
   ARGOSY_INLINE void store(float* p) const { _mm256_storeu_ps(p, v); }
-  // The first n, of at least 1; the others are 0.
-  ARGOSY_INLINE static Vec load(const float* p, int64_t n) {
-    return {_mm256_maskload_ps(p, first(n))};
+  using Lanes = __m256i;
+  ARGOSY_INLINE static Lanes first(int64_t n) {
+    const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n < kLanes ? n : kLanes)), places);
   }
-  ARGOSY_INLINE void store(float* p, int64_t n) const { _mm256_maskstore_ps(p, first(n), v); }
+  ARGOSY_INLINE static Vec load(const float* p, Lanes some) {
+    return {_mm256_maskload_ps(p, some)};
+  }
+  ARGOSY_INLINE void store(float* p, Lanes some) const { _mm256_maskstore_ps(p, some, v); }
   ARGOSY_INLINE static Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
   ARGOSY_INLINE Vec operator+(Vec o) const { return {_mm256_add_ps(v, o.v)}; }
   ARGOSY_INLINE Vec operator*(Vec o) const { return {_mm256_mul_ps(v, o.v)}; }
   ARGOSY_INLINE static Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
   ARGOSY_INLINE static Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
-
- private:
-  ARGOSY_INLINE static __m256i first(int64_t n) {
-    const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n < kLanes ? n : kLanes)), places);
-  }
 };
 #endif
 

@@ -149,7 +149,7 @@ template <class T>
 void max_lanes(const PoolWindows& w, const T* x, T* y, int32_t* index) {
   const int64_t lanes = w.lanes;
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
-    for (int64_t oy = 0; oy < w.out[1]; ++oy)
+    for (int64_t oy = w.first_row; oy < w.last_row; ++oy)
       for (int64_t ox = 0; ox < w.out[2]; ++ox) {
         Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
         for (int64_t c = 0; c < lanes; ++c) y[c] = kLowest<T>;
@@ -235,7 +235,7 @@ template <class T>
 void average_lanes(const PoolWindows& w, const T* x, T* y) {
   const int64_t lanes = w.lanes;
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
-    for (int64_t oy = 0; oy < w.out[1]; ++oy)
+    for (int64_t oy = w.first_row; oy < w.last_row; ++oy)
       for (int64_t ox = 0; ox < w.out[2]; ++ox, y += lanes) {
         Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
         for (int64_t c = 0; c < lanes; ++c) y[c] = 0;

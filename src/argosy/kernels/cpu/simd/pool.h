@@ -11,6 +11,9 @@ struct PoolWindows {
   int64_t divisor;  // of averages; 0: the window's size
   bool plain_sum;   // sums instead of averages
   int64_t in[3], out[3], kernel[3], stride[3], pad[3];
+  // Rows of windows to compute, of out[1], y and indices being at the first. For channels side by
+  // side and out[0] of 1; others compute all of a plane.
+  int64_t first_row, last_row;
 };
 
 #define ARGOSY_POOL_KERNELS(T)                                             \
