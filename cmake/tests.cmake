@@ -5,7 +5,7 @@ target_link_libraries(test_main PRIVATE argosy_flags argosy_baseline PUBLIC GTes
 target_precompile_headers(test_main PRIVATE <gtest/gtest.h> ${ARGOSY_PRECOMPILED})
 # As its programs are compiled, or they cannot take its precompiled headers.
 set_target_properties(test_main PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-target_compile_options(test_main PRIVATE -fPIE)
+target_compile_options(test_main PRIVATE -fPIE $<$<CONFIG:Release>:-O0>)
 file(GLOB rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/tests/cpp
   ${PROJECT_SOURCE_DIR}/tests/cpp/*)
 foreach(room ${rooms})
@@ -26,8 +26,8 @@ foreach(room ${rooms})
   if(room STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)  # writes the files that are read
   endif()
-  # What is tested is in the library; its tests compile twice as fast this way.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  # What is tested is in the library; its tests, a fourth of the build, compile in half the time.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_precompile_headers(${target} REUSE_FROM test_main)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME cpp/${room} COMMAND ${target} --gtest_brief=1
