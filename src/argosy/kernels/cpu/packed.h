@@ -7,8 +7,8 @@
 
 // Products and convolutions with weights that were put into the order that the machine reads
 // fastest once, ahead of many runs, and with what follows them (bias, residual, activation) applied
-// while results are in registers. float32. An element is summed up in the same order however work is
-// cut, so results do not depend on the number of threads.
+// while results are in registers. float32. An element is summed up in the same order however work
+// is cut, so results do not depend on the number of threads.
 //
 // Packed weights are bytes for this machine and this library: never saved. Which order they have is
 // a function of what they were packed for, so whoever packs and whoever runs say the same.
