@@ -181,10 +181,6 @@ void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
     rows.each([&](int i, int j) { acc[i][j] = Vec::zero(); });
   else
     rows.each([&](int i, int j) { acc[i][j] = rows.load(y, i, j); });
-  if (p.last && p.epilogue.residual)
-    rows.each([&](int i, int j) {
-      prefetch(p.epilogue.residual + (row + i) * p.y_step + at + j * Vec::kLanes);
-    });
   const float* w = p.w + at;
   if constexpr (kPieces) {
     const int64_t length = p.k / p.segments;
