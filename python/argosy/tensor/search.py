@@ -17,7 +17,6 @@ from argosy._support import (
     sizes_of,
 )
 from argosy.tensor.registry import method
-from argosy.tensor.spellings import dimension_first
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
 
@@ -556,55 +555,6 @@ def index_put_(x, indices, value, accumulate=False, name=None):
         [0.0, 5.0, 0.0]
     """
     return _ops.index_put_(x, value, *_index_list(x, indices), accumulate)
-
-
-@method
-@dimension_first
-@alias(input="x", dim="axis", source="value")
-def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
-    """A copy of x with alpha * value added to some of its entries along an axis.
-
-    Args:
-        x (Tensor): Of a number dtype.
-        index (Tensor): A vector of n integers: which entries.
-        axis (int): Along which.
-        value (Tensor): Of x's shape, but for n on the axis.
-        alpha (number): Factor of value.
-        out (Tensor, optional): A tensor that becomes the result.
-
-    Returns:
-        Tensor: Of x's shape and dtype.
-
-    Raises:
-        IndexError: An index is out of range.
-
-    Example:
-        >>> argosy.index_add(argosy.zeros([3]), argosy.to_tensor([1, 1]), 0, argosy.ones([2])).tolist()
-        [0.0, 2.0, 0.0]
-    """
-    if alpha != 1:
-        value = _ops.scale(value, alpha)
-    return into(out, _ops.add_slices(x, index, value, axis))
-
-
-@method
-@dimension_first
-@alias(input="x", dim="axis", source="value")
-def index_add_(x, index, axis, value, alpha=1, name=None):
-    """index_add written into x.
-
-    Args:
-        x, index, axis, value, alpha: As of index_add.
-
-    Returns:
-        Tensor: x.
-
-    Example:
-        >>> x = argosy.zeros([3])
-        >>> x.index_add_(argosy.to_tensor([1]), 0, argosy.ones([1]), alpha=2).tolist()
-        [0.0, 2.0, 0.0]
-    """
-    return overwrite(x, index_add(x, index, axis, value, alpha))
 
 
 @method
