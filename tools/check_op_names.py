@@ -35,6 +35,7 @@ OTHER_WORDS = {
 
 DEFINE = re.compile(r"^[ \t]*#define (\w+)\(([\w, ]*)\)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 CALL = re.compile(r"\b(\w+)\(([\w# ]+)")
+BEGINS = re.compile(r"\bdescribe_begin\((\w+)_op\b")  # comm/ops/begin.h
 BUILDER = re.compile(r'OpBuilder<\w+>\("(\w+)"')
 COMMENT = re.compile(r"//[^\n]*")
 STRING = re.compile(r'"(\w+)"')
@@ -47,12 +48,13 @@ def sources(root):
 
 
 def names_of_ops(root):
-    """What ARGOSY_OP and OpBuilder<> describe, by themselves or inside of macros."""
+    """What ARGOSY_OP, OpBuilder<> and describe_begin describe, by themselves or inside of macros."""
     texts = {name: COMMENT.sub("", text) for name, text in sources(root)}
     shared = macros_of("\n".join(text for name, text in texts.items() if name.endswith(".h")))
     names = set()
     for text in texts.values():
         names.update(BUILDER.findall(text))
+        names.update(f"{op}_begin" for op in BEGINS.findall(text))
         macros = {**shared, **macros_of(text)}
         outside = DEFINE.sub("", text)
         for match in CALL.finditer(outside):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from argosy._support import listed_if_any, no_effect, plain, unsupported
+from argosy._support import listed, listed_if_any, no_effect, plain, unsupported
 from argosy.autograd import no_grad
 from argosy.framework.io import load, save
 from argosy.io import DataLoader
@@ -177,8 +177,8 @@ class Engine:
             losses.append(float(loss))
             logs = {"loss": sum(losses) / len(losses)}
             for metric in metrics:
-                metric.update(*_listed(metric.compute(*outs, fields[-1])))
-                logs |= dict(zip(_listed(metric.name()), _listed(plain(metric.accumulate()))))
+                metric.update(*listed(metric.compute(*outs, fields[-1])))
+                logs |= dict(zip(listed(metric.name()), listed(plain(metric.accumulate()))))
             if verbose and step % log_freq == 0:
                 _tell(f"eval step: {step}", logs)
         return logs
@@ -214,7 +214,7 @@ class Engine:
             _first(self._loader(test_data, batch_size, collate_fn), steps)
         ):
             outs = self._model(*_split(batch, test_sample_split)[:1])
-            found.append([t.numpy() for t in _listed(outs)])
+            found.append([t.numpy() for t in listed(outs)])
             if verbose:
                 _tell(f"predict step: {step}", {})
         return found
@@ -308,10 +308,6 @@ def _first(loader, steps):
         if steps is not None and step >= steps:
             return
         yield batch
-
-
-def _listed(value):
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _split(batch, inputs):

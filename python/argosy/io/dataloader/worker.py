@@ -93,14 +93,12 @@ class EndOfStream:
     """Sent when a worker's IterableDataset has no more samples."""
 
 
-class _StrayStop(RuntimeError):
-    """A StopIteration that would end the loop early, as if there were no more samples."""
-
-    def __init__(self, where):
-        super().__init__(
-            f"[DataLoader] {where} raised StopIteration, which only the iterator of an IterableDataset may."
-            " Do this: find the next() there that has nothing left, and give it a default, or catch it."
-        )
+def _stray_stop(where):
+    """Of a StopIteration that would end the loop early, as if there were no more samples."""
+    return RuntimeError(
+        f"[DataLoader] {where} raised StopIteration, which only the iterator of an IterableDataset may."
+        " Do this: find the next() there that has nothing left, and give it a default, or catch it."
+    )
 
 
 class Fetcher:
@@ -121,7 +119,7 @@ class Fetcher:
         try:
             return self._collate(samples)
         except StopIteration as error:
-            raise _StrayStop("collate_fn") from error
+            raise _stray_stop(where="collate_fn") from error
 
     def _samples(self, indices):
         if self._iterator is not None:
@@ -134,7 +132,7 @@ class Fetcher:
                 return get_many(indices)
             return [self._dataset[i] for i in indices]
         except StopIteration as error:
-            raise _StrayStop("the data set") from error
+            raise _stray_stop(where="the data set") from error
 
     def _next_samples(self):
         if not self._auto_collate:
