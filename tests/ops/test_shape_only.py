@@ -17,12 +17,6 @@ import argosy
 from argosy import _core
 from argosy._recorder import Recorder
 
-
-def ended(begun, *held):
-    *results, number = begun
-    return _core.ops.collective_end(results, list(held), number)
-
-
 # What the tables do not call: other tests do, or only gradients of a Program.
 MORE = [
     Case("empty_like", [A(2, 3)]),
@@ -35,24 +29,6 @@ MORE = [
         [A(2, 3), np.array(2)],
         grad=False,
         note="array_element_or_zeros",
-    ),
-    Case(
-        lambda like, x: ended(_core.ops.scatter_from_begin(like, x, 0, 1), x),
-        [A(2, 3), A(1, 2, 3)],
-        grad=False,
-        note="scatter_from_begin",
-    ),
-    Case(
-        lambda xs, likes: ended(_core.ops.alltoall_begin(xs, likes), *xs),
-        [[A(2, 3)], [A(2, 3)]],
-        grad=False,
-        note="alltoall_begin",
-    ),
-    Case(
-        lambda x, likes: ended(_core.ops.all_gather_unequal_begin(x, likes), x),
-        [A(2, 3), [A(2, 3)]],
-        grad=False,
-        note="all_gather_unequal_begin",
     ),
 ]
 

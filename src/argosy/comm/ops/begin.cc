@@ -57,7 +57,11 @@ bool detail::describe_begin(const OpDef& of, AnyCall call) {
   def.file = of.file;
   def.attrs = of.attrs;
   def.inputs = of.inputs;
-  for (op::InputDef& input : def.inputs) input.save = op::Save::nothing;
+  for (op::InputDef& input : def.inputs) {
+    input.save = op::Save::nothing;
+    // What is read is compared by results (tests/ops/test_shape_only.py), and these come later.
+    input.reads = op::Reads::values;
+  }
   def.outputs.push_back({.name = "out", .list = true, .differentiable = false});
   def.any_list = true;
   def.effect = op::Effect::communicates;
