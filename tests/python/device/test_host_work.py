@@ -6,6 +6,7 @@ import pytest
 
 import argosy as paddle
 from argosy import _core
+from argosy.distributed._groups import default_group
 
 pytestmark = [pytest.mark.adds_device, pytest.mark.usefixtures("streamed")]
 
@@ -114,3 +115,25 @@ def test_an_index_of_the_host_is_taken_as_it_is():
     assert _core.host_waits() == before  # nothing to bring, nothing to wait for
     with pytest.raises(ValueError, match="inputs are on different devices"):
         paddle.ones([2]) + paddle.ones([2]).cpu()
+
+
+def test_collectives_that_begin_and_end():
+    group = default_group("tests")  # held: operations find it by its number
+    assert group.nranks == 1
+    ops = _core.ops
+    x = slow()
+    row = x.unsqueeze(0)
+    begun = [
+        (row, [x], ops.all_gather_begin(x, 1)),
+        (x, [row], ops.reduce_scatter_begin(row, 1)),
+        (row, [x], ops.gather_to_begin(x, 0, 1)),
+        (x, [x, row], ops.scatter_from_begin(x, row, 0, 1)),
+        (x, [x], ops.reduce_to_begin(x, 0)),
+        (x, [x], ops.broadcast_from_begin(x, 0)),
+        (x, [x], ops.alltoall_begin([x], [x])),
+        (x, [x], ops.all_gather_unequal_begin(x, [x])),
+    ]
+    for wanted, held, (under_way, started) in reversed(begun):
+        (got,) = ops.collective_end([under_way], held, started)
+        assert str(got.place) == HERE
+        np.testing.assert_array_equal(got.numpy(), wanted.numpy())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argosy import tensor
 
-from ..base_observer import BaseObserver
 from ..factory import ObserverFactory
+from .largest import LargestObserver
 
 
 class AbsmaxObserver(ObserverFactory):
@@ -29,7 +29,7 @@ class AbsmaxObserver(ObserverFactory):
         return AbsmaxObserverLayer
 
 
-class AbsmaxObserverLayer(BaseObserver):
+class AbsmaxObserverLayer(LargestObserver):
     """Returns its input, and keeps the largest absolute value that it saw.
 
     Args:
@@ -40,10 +40,8 @@ class AbsmaxObserverLayer(BaseObserver):
     INIT_ABS_MAX = 1e-7
 
     def __init__(self, layer, quant_bits=8):
-        super().__init__(layer)
-        self._quant_bits = quant_bits
+        super().__init__(layer, quant_bits)
         self.abs_max_val = tensor.to_tensor(self.INIT_ABS_MAX)
-        self._max = self._scale = self._zero_point = None
 
     def forward(self, input):
         """input."""
@@ -60,28 +58,3 @@ class AbsmaxObserverLayer(BaseObserver):
         if self._max is not None:
             largest = tensor.maximum(largest, self._max.astype(inputs.dtype))
         return 0, largest
-
-    def cal_thresholds(self):
-        """Takes the largest value as scale. Later calls keep that."""
-        if self._scale is None:
-            self._scale = self._max
-        if self._scale is not None:
-            self._zero_point = tensor.zeros_like(self._scale)
-
-    def scales(self):
-        """The largest absolute value, 0-d; None if nothing was seen."""
-        if self._scale is None:
-            self.cal_thresholds()
-        return self._scale
-
-    def zero_points(self):
-        """0; None before ``scales``."""
-        return self._zero_point
-
-    def quant_axis(self):
-        """-1: one scale."""
-        return -1
-
-    def bit_length(self):
-        """Bits of the codes."""
-        return self._quant_bits

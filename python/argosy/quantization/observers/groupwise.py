@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argosy import tensor
 
-from ..base_observer import BaseObserver
 from ..factory import ObserverFactory
+from .largest import LargestObserver
 
 _LEAST = 1e-8  # in place of the scale of a group of zeros
 
@@ -32,7 +32,7 @@ class GroupWiseWeightObserver(ObserverFactory):
         return GroupWiseWeightObserverLayer
 
 
-class GroupWiseWeightObserverLayer(BaseObserver):
+class GroupWiseWeightObserverLayer(LargestObserver):
     """Returns its input, and keeps the largest absolute value of each group of rows, for each column.
 
     Args:
@@ -41,9 +41,8 @@ class GroupWiseWeightObserverLayer(BaseObserver):
     """
 
     def __init__(self, layer, quant_bits=8, group_size=128):
-        super().__init__(layer)
-        self._quant_bits, self.group_size = quant_bits, group_size
-        self._max = self._scale = self._zero_point = None
+        super().__init__(layer, quant_bits)
+        self.group_size = group_size
 
     def forward(self, inputs):
         """inputs.
@@ -78,29 +77,8 @@ class GroupWiseWeightObserverLayer(BaseObserver):
         """The largest absolute values [groups, n]; None if nothing was seen."""
         return self._max
 
-    def cal_thresholds(self):
-        """Takes the largest values as scales. Later calls keep these."""
-        if self._scale is None:
-            self._scale = self._max
-        if self._scale is not None:
-            self._zero_point = tensor.zeros_like(self._scale)
-
-    def scales(self):
-        """The largest absolute values [groups, n]; None if nothing was seen."""
-        if self._scale is None:
-            self.cal_thresholds()
-        return self._scale
-
     def zero_points(self):
         """Zeros [groups, n]; None if nothing was seen."""
         if self._zero_point is None:
             self.cal_thresholds()
         return self._zero_point
-
-    def quant_axis(self):
-        """-1."""
-        return -1
-
-    def bit_length(self):
-        """Bits of the codes."""
-        return self._quant_bits
