@@ -9,6 +9,8 @@ list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
 list(FILTER sources EXCLUDE REGEX "/comm/net/")
 # What reads and writes models of other formats are libraries of their own: see formats.cmake.
 list(FILTER sources EXCLUDE REGEX "/infer/(onnx|paddle)/")
+# What needs a CUDA toolkit, too: see cuda.cmake.
+list(FILTER sources EXCLUDE REGEX "/argosy/(kernels/)?cuda/")
 # Rooms that running a model does not need: see infer.cmake.
 set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|extension|ops/optim)/")
 if(NOT ARGOSY_PYTHON)
@@ -36,7 +38,7 @@ set(public_headers)
 foreach(header ${headers})
   file(STRINGS ${header} third_party LIMIT_COUNT 1
     REGEX "^ *# *include *[<\"](dnnl|oneapi/|cblas|lapack|omp.h)")
-  if(NOT third_party AND NOT header MATCHES "/kernels/cpu/simd/|-inl[.]h$")
+  if(NOT third_party AND NOT header MATCHES "/kernels/cpu/simd/|/argosy/(kernels/)?cuda/|-inl[.]h$")
     list(APPEND public_headers ${header})
   endif()
 endforeach()

@@ -1,0 +1,39 @@
+# libargosy_cuda.so: kernels, memory and streams of NVIDIA GPUs. It is loaded when a GPU is first asked
+# for (op/accelerator.h); nothing else needs it or a toolkit. Built by `make cuda`.
+option(ARGOSY_CUDA "Build libargosy_cuda.so" OFF)
+set(ARGOSY_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
+  "GPUs to compile for: machine code of each, and PTX of the last for those to come")
+if(NOT ARGOSY_CUDA)
+  return()
+endif()
+
+set(CMAKE_CUDA_ARCHITECTURES ${ARGOSY_CUDA_ARCHITECTURES})
+find_program(ARGOSY_NVCC nvcc PATHS /usr/local/cuda/bin REQUIRED)
+set(CMAKE_CUDA_COMPILER ${ARGOSY_NVCC})
+if(CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+find_package(CUDAToolkit REQUIRED)
+
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cu
+  ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cc
+  ${PROJECT_SOURCE_DIR}/src/argosy/cuda/*.cc)
+add_library(argosy_cuda SHARED ${cuda_sources})
+target_include_directories(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(argosy_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+target_compile_options(argosy_cuda PRIVATE
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-fvisibility=hidden>")
+target_link_libraries(argosy_cuda PRIVATE argosy argosy_flags argosy_baseline
+  CUDA::cudart_static CUDA::cublasLt CUDA::cublas cudnn nccl ${CMAKE_DL_LIBS} Threads::Threads)
+target_link_directories(argosy_cuda PRIVATE ${CUDAToolkit_LIBRARY_DIR})
+target_link_options(argosy_cuda PRIVATE -Wl,--no-undefined
+  $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)
+set_target_properties(argosy_cuda PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}/lib
+  # NVIDIA's libraries: those of the toolkit, or of its wheels beside the package.
+  BUILD_RPATH "$ORIGIN"
+  INSTALL_RPATH "$ORIGIN;$ORIGIN/../../nvidia/cu13/lib;$ORIGIN/../../nvidia/cudnn/lib;$ORIGIN/../../nvidia/nccl/lib")
