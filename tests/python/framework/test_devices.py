@@ -105,7 +105,9 @@ def test_why_a_gpu_cannot_be_used(core_of, core, library, reason):
         core.cuda_count = lambda: 0
     with pytest.raises(ValueError, match=rf"\[set_device\] there is no Place\(gpu:1\): {reason}"):
         paddle.set_device("gpu:1")
-    with pytest.raises(device.cuda.NoCudaError, match=rf"\[device.cuda.get_device_name\].*{reason}"):
+    with pytest.raises(
+        device.cuda.NoCudaError, match=rf"\[device.cuda.get_device_name\].*{reason}"
+    ):
         device.get_device_name()
 
 
