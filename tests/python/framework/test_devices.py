@@ -95,7 +95,7 @@ def test_properties_of_a_gpu(core_of):
 @pytest.mark.parametrize(
     "core, library, reason",
     [
-        (TwoGpus(), None, "no CUDA support. Do this: use 'cpu', or build"),
+        (TwoGpus(), None, "this build of Argosy has no CUDA support. Do this: use 'cpu'"),
         (TwoGpus([("npu", 1)]), "there", "this process works with 'npu'. Do this: use GPUs in a"),
     ],
 )
@@ -119,7 +119,7 @@ def test_what_the_core_says_of_gpus_that_do_not_start(core_of, count):
         paddle.set_device("gpu")
     core.reason = "there is no driver. Do this: install it."
     with pytest.raises(ValueError, match=r"no driver. Do this: install it.$"):
-        device.cuda.synchronize()
+        device.cuda.get_device_name()
     assert paddle.get_device() == "cpu" and not core.started
 
 
