@@ -37,7 +37,7 @@ __device__ __forceinline__ void keep(const Call<T>& a, int64_t r, Computed<T> me
 }
 
 template <bool kRms, class T, int P, int K, bool kWarps>
-__global__ void norm_held(Call<T> a) {
+__global__ void __launch_bounds__(team_bound(kWarps, 512)) norm_held(Call<T> a) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   const int n = static_cast<int>(a.n);
@@ -72,7 +72,7 @@ __global__ void norm_held(Call<T> a) {
 }
 
 template <bool kRms, class T, int P, bool kWarps>
-__global__ void norm_again(Call<T> a) {
+__global__ void __launch_bounds__(team_bound(kWarps, 1024)) norm_again(Call<T> a) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   for (int64_t r = Row::first(); r < a.rows; r += Row::step()) {

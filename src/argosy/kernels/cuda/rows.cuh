@@ -8,6 +8,10 @@
 namespace argosy::cuda {
 
 inline constexpr int kWarpsOfBlock = 4;  // where teams are warps
+// Threads of a block at most, for __launch_bounds__.
+constexpr int team_bound(bool warps, int block) {
+  return warps ? kWarpsOfBlock * kWarp : block;
+}
 
 template <bool kWarps>
 struct Team {
@@ -73,6 +77,29 @@ __device__ __forceinline__ void load_row(const T* row, int n, Computed<T> fill,
     const bool inside = place_of<Team, P>(k) < n;
 #pragma unroll
     for (int i = 0; i < P; ++i) v[k * P + i] = inside ? load(raw[k].at[i]) : fill;
+  }
+}
+
+// to[i] = f(from[i], i) for a row of n, a multiple of P; some loads are under way at once. `to` may
+// be `from`.
+template <class Team, int P, class T, class F>
+__device__ __forceinline__ void map_row(const T* from, T* to, int64_t n, F&& f) {
+  constexpr int kAtOnce = 4;
+  const int64_t step = static_cast<int64_t>(Team::size()) * P;
+  for (int64_t begin = Team::rank() * P; begin < n; begin += kAtOnce * step) {
+    Pack<T, P> raw[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      if (begin + k * step < n)
+        raw[k] = *reinterpret_cast<const Pack<T, P>*>(from + begin + k * step);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int64_t at = begin + k * step;
+      if (at >= n) break;
+#pragma unroll
+      for (int i = 0; i < P; ++i) raw[k].at[i] = f(raw[k].at[i], at + i);
+      *reinterpret_cast<Pack<T, P>*>(to + at) = raw[k];
+    }
   }
 }
 

@@ -18,7 +18,7 @@ __device__ __forceinline__ C last_of(C sum) {
 }
 
 template <bool kLog, class T, int P, int K, bool kWarps>
-__global__ void softmax_held(const T* x, T* y, int64_t rows, int n) {
+__global__ void __launch_bounds__(team_bound(kWarps, 512)) softmax_held(const T* x, T* y, int64_t rows, int n) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   for (int64_t r = Row::first(); r < rows; r += Row::step()) {
@@ -53,12 +53,11 @@ __global__ void softmax_held(const T* x, T* y, int64_t rows, int n) {
 }
 
 template <bool kLog, class T, int P, bool kWarps>
-__global__ void softmax_again(const T* x, T* y, int64_t rows, int64_t n) {
+__global__ void __launch_bounds__(team_bound(kWarps, 1024)) softmax_again(const T* x, T* y, int64_t rows, int64_t n) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   for (int64_t r = Row::first(); r < rows; r += Row::step()) {
     const T* from = x + r * n;
-    T* to = y + r * n;
     const int64_t step = static_cast<int64_t>(Row::size()) * P, begin = Row::rank() * P;
     ExpSum<T> s;
 #pragma unroll 4
@@ -71,19 +70,13 @@ __global__ void softmax_again(const T* x, T* y, int64_t rows, int64_t n) {
     }
     s.template combine<Row>();
     const C last = last_of<kLog>(s.sum);
-#pragma unroll 4
-    for (int64_t at = begin; at < n; at += step) {
-      const Pack<T, P> raw = *reinterpret_cast<const Pack<T, P>*>(from + at);
-      Pack<T, P> out;
-#pragma unroll
-      for (int i = 0; i < P; ++i) out.at[i] = result<kLog, T>(load(raw.at[i]), s, last);
-      *reinterpret_cast<Pack<T, P>*>(to + at) = out;
-    }
+    map_row<Row, P>(from, y + r * n, n,
+                    [&](T v, int64_t) { return result<kLog, T>(load(v), s, last); });
   }
 }
 
 template <bool kLog, class T>
-__global__ void softmax_columns(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
+__global__ void __launch_bounds__(256) softmax_columns(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
   using C = Computed<T>;
   __shared__ C shared[256];
   for_columns(outer, n, inner, [&](int64_t first) {
