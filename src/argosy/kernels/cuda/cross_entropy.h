@@ -20,14 +20,4 @@ void cross_entropy(cudaStream_t stream, const CrossEntropy& a, const void* x, co
 void cross_entropy_grad(cudaStream_t stream, const CrossEntropy& a, const void* x, const void* kept,
                         const void* labels, const void* weight, const void* dloss, void* dx);
 
-// x [outer, n, inner] at labels [outer, inner], `fill` where that is ignore_index.
-void select_class(cudaStream_t stream, const CrossEntropy& a, const void* x, const void* labels,
-                  double fill, void* out);
-// Zeros [outer, n, inner] with values at labels.
-void spread_class(cudaStream_t stream, const CrossEntropy& a, const void* labels,
-                  const void* values, void* out);
-// weight[label], or 1 without weight; 0 where ignored. Of outer labels, in a.dtype.
-void class_weights(cudaStream_t stream, const CrossEntropy& a, const void* weight,
-                   const void* labels, void* out);
-
 }  // namespace argosy::cuda

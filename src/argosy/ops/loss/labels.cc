@@ -19,6 +19,13 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
+struct ClassAttrs {
+  int64_t axis = -1;
+  int64_t ignore_index = -100;
+  double fill = 0;
+};
+ARGOSY_ATTRS(ClassAttrs, axis, ignore_index, fill)
+
 // [outer, classes, inner]
 struct Places {
   int64_t outer = 1, classes = 1, inner = 1;
@@ -59,12 +66,12 @@ void check_label_shape(const char* op, const Tensor& x, const Tensor& label, int
 
 // --- select, spread ---
 
-void select_infer(InferContext& c, const SelectClassAttrs& a) {
+void select_infer(InferContext& c, const ClassAttrs& a) {
   check_label_shape(c.name(), c.in[0], c.in[1], a.axis);
   c.out[0].shape = c.in[1].shape();
 }
 
-void select_run(KernelFrame& f, const SelectClassAttrs& a) {
+void select_run(KernelFrame& f, const ClassAttrs& a) {
   const Tensor &x = f.in[0], &label = f.in[1];
   Places p = places_of(x, a.axis);
   check_labels(f.name(), label, p.classes, a.ignore_index);
@@ -78,11 +85,11 @@ void select_run(KernelFrame& f, const SelectClassAttrs& a) {
   });
 }
 
-Tensors select_grad(const GradCall& c, const SelectClassAttrs& a) {
+Tensors select_grad(const GradCall& c, const ClassAttrs& a) {
   return {spread_class(c.in[0], c.in[1], c.dy(), a.axis, a.ignore_index), Tensor()};
 }
 
-ARGOSY_OP(select_class, SelectClassAttrs)
+ARGOSY_OP(select_class, ClassAttrs)
     .doc("x at the class that each label names along axis; fill where the label is ignore_index.")
     .input("x", kFloating, Save::shape)
     .input("label", kIndex, Save::value)
@@ -92,12 +99,12 @@ ARGOSY_OP(select_class, SelectClassAttrs)
     .gradient(select_grad)
     .done();
 
-void spread_infer(InferContext& c, const SelectClassAttrs& a) {
+void spread_infer(InferContext& c, const ClassAttrs& a) {
   check_label_shape(c.name(), c.in[0], c.in[1], a.axis);
   c.out[0].dtype = c.in[2].dtype();
 }
 
-void spread_run(KernelFrame& f, const SelectClassAttrs& a) {
+void spread_run(KernelFrame& f, const ClassAttrs& a) {
   const Tensor &label = f.in[1], &value = f.in[2], &out = f.out[0];
   Places p = places_of(out, a.axis);
   check_labels(f.name(), label, p.classes, a.ignore_index);
@@ -111,11 +118,11 @@ void spread_run(KernelFrame& f, const SelectClassAttrs& a) {
   });
 }
 
-Tensors spread_grad(const GradCall& c, const SelectClassAttrs& a) {
+Tensors spread_grad(const GradCall& c, const ClassAttrs& a) {
   return {Tensor(), Tensor(), select_class(c.dy(), c.in[1], a.axis, a.ignore_index, 0)};
 }
 
-ARGOSY_OP(spread_class, SelectClassAttrs)
+ARGOSY_OP(spread_class, ClassAttrs)
     .doc("Zeros of like's shape with value, of label's shape, at the class that each label names.")
     .input("like", kAny)
     .shape_only()
@@ -129,7 +136,14 @@ ARGOSY_OP(spread_class, SelectClassAttrs)
 
 // --- weights ---
 
-void weights_infer(InferContext& c, const ClassWeightsAttrs& a) {
+struct WeightAttrs {
+  int64_t ignore_index = -100;
+  int64_t classes = 1;
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(WeightAttrs, ignore_index, classes, dtype)
+
+void weights_infer(InferContext& c, const WeightAttrs& a) {
   c.out[0] = {c.in[1].shape(), a.dtype};
   ARGOSY_CHECK(
       !c.in[0].defined() || a.classes < 0 || c.in[0].numel() < 0 || c.in[0].numel() == a.classes,
@@ -138,7 +152,7 @@ void weights_infer(InferContext& c, const ClassWeightsAttrs& a) {
       << " classes, got " << c.in[0] << ". Do this: pass one weight for each class.";
 }
 
-void weights_run(KernelFrame& f, const ClassWeightsAttrs& a) {
+void weights_run(KernelFrame& f, const WeightAttrs& a) {
   const Tensor& label = f.in[1];
   Tensor weight = as_dtype(f.in[0], a.dtype);
   if (weight.defined()) check_labels(f.name(), label, weight.numel(), a.ignore_index);
@@ -152,7 +166,7 @@ void weights_run(KernelFrame& f, const ClassWeightsAttrs& a) {
   });
 }
 
-ARGOSY_OP(class_weights, ClassWeightsAttrs)
+ARGOSY_OP(class_weights, WeightAttrs)
     .doc("weight[label], or 1 without weight; 0 where the label is ignore_index. No gradient.")
     .optional_input("weight", kFloating)
     .input("label", kIndex)
@@ -314,15 +328,15 @@ Tensor class_numbers(const char* op, const Tensor& label) {
 }
 Tensor select_class(const Tensor& x, const Tensor& label, int64_t axis, int64_t ignore_index,
                     double fill) {
-  return select_class_op(x, label, SelectClassAttrs{axis, ignore_index, fill});
+  return select_class_op(x, label, ClassAttrs{axis, ignore_index, fill});
 }
 Tensor spread_class(const Tensor& like, const Tensor& label, const Tensor& value, int64_t axis,
                     int64_t ignore_index) {
-  return spread_class_op(like, label, value, SelectClassAttrs{axis, ignore_index, 0});
+  return spread_class_op(like, label, value, ClassAttrs{axis, ignore_index, 0});
 }
 Tensor class_weights(const Tensor& weight, const Tensor& label, int64_t ignore_index,
                      int64_t classes, DType dtype) {
-  return class_weights_op(weight, label, ClassWeightsAttrs{ignore_index, classes, dtype});
+  return class_weights_op(weight, label, WeightAttrs{ignore_index, classes, dtype});
 }
 Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight, int64_t axis,
                           int64_t ignore_index) {
