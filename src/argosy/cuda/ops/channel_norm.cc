@@ -44,9 +44,9 @@ void run_batch(KernelFrame& f, const ops::BatchNormAttrs& a) {
     batch_statistics(stream, image, x.raw(), mean.raw(), variance.raw(), {});
   } else if (a.batch_stats) {
     const Tensor to_mean = writable(f.in[1]), to_variance = writable(f.in[2]);
-    batch_statistics(stream, image, x.raw(), mean.raw(), variance.raw(),
-                     {to_mean.raw(), to_variance.raw(), to_mean.dtype(), to_variance.dtype(),
-                      a.momentum});
+    batch_statistics(
+        stream, image, x.raw(), mean.raw(), variance.raw(),
+        {to_mean.raw(), to_variance.raw(), to_mean.dtype(), to_variance.dtype(), a.momentum});
     for (const auto& [made, running] : {std::pair{&to_mean, &f.in[1]}, {&to_variance, &f.in[2]}}) {
       if (!made->is(*running)) op::copy_into(*running, *made);
       running->wrote(f.name());
@@ -116,8 +116,7 @@ void run_group_grad(KernelFrame& f, const ops::GroupNormGradAttrs& a) {
   const Image image = image_of(x, a.channel_last);
   group_norm_grad(stream_of(f), image, groups_of(image, a.num_groups), a.epsilon, x.raw(),
                   mean.raw(), variance.raw(), raw_or_null(weight), dy.raw(), f.out[0].raw(),
-                  weight.defined() ? f.out[1].raw() : nullptr,
-                  a.bias ? f.out[2].raw() : nullptr);
+                  weight.defined() ? f.out[1].raw() : nullptr, a.bias ? f.out[2].raw() : nullptr);
 }
 
 [[maybe_unused]] const bool added[] = {

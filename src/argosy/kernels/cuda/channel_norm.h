@@ -14,8 +14,8 @@ struct Image {
 };
 
 // Of each channel over all samples; variance without Bessel's correction. running_mean and
-// running_var (of running_dtype; both may be null) become momentum * themselves plus the rest of the
-// new.
+// running_var (of running_dtype; both may be null) become momentum * themselves plus the rest of
+// the new.
 struct Running {
   void *mean, *variance;
   DType mean_dtype, variance_dtype;

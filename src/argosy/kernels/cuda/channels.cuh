@@ -67,8 +67,8 @@ struct Source {
 
 // Parts [units, splits].
 template <class S, class T, int P>
-__global__ void __launch_bounds__(256) sum_runs(Source<T> in, Units a, Division by_packs,
-                                                S* parts) {
+__global__ void __launch_bounds__(256)
+    sum_runs(Source<T> in, Units a, Division by_packs, S* parts) {
   using C = Computed<T>;
   constexpr bool kPair = std::is_same_v<S, PairSums<C>>;
   __shared__ alignas(S) unsigned char room[8 * sizeof(S)];
@@ -124,8 +124,7 @@ __global__ void __launch_bounds__(256) sum_columns(Source<T> in, Units a, S* par
     C mean[P];
 #pragma unroll
     for (int k = 0; k < P; ++k)
-      mean[k] =
-          kPair && inside ? in.mean[matrix * in.groups + (column + k) / in.members] : C(0);
+      mean[k] = kPair && inside ? in.mean[matrix * in.groups + (column + k) / in.members] : C(0);
     if (inside) {
       const int64_t base = matrix * a.piece_stride + column;
       const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
@@ -235,13 +234,14 @@ void with_sums(cudaStream_t stream, const Source<T>& in, const Units& a, F&& f) 
     ARGOSY_CUDA_LAUNCHED();
     f(static_cast<const S*>(to), plan.splits);
   };
-  if (kPack<T> > 1 && packs_fit<T>(a, in.x, in.dy))
+  if (kPack < T >> 1 && packs_fit<T>(a, in.x, in.dy))
     launch(std::integral_constant<int, kPack<T>>());
   else
     launch(std::integral_constant<int, 1>());
 }
 
-// What is made of an element from numbers of its unit: (x - mean) * a + b, or, of a gradient, a * dy
+// What is made of an element from numbers of its unit: (x - mean) * a + b, or, of a gradient, a *
+// dy
 // + b * (x - mean) + c.
 template <class C>
 struct alignas(4 * sizeof(C)) Numbers {
@@ -324,8 +324,7 @@ void apply(cudaStream_t stream, const Units& a, const T* x, const T* dy, T* y,
   auto launch = [&]<int P>(std::integral_constant<int, P>) {
     if (a.columns) {
       const SumPlan plan = plan_sums(a, P, 16);
-      apply_columns<kBack, T, P>
-          <<<plan.blocks, plan.threads, 0, stream>>>(x, dy, y, numbers, a);
+      apply_columns<kBack, T, P><<<plan.blocks, plan.threads, 0, stream>>>(x, dy, y, numbers, a);
     } else {
       const int64_t n = a.units * a.pieces * a.length;
       apply_runs<kBack, T, P><<<grid(n / P, 256), 256, 0, stream>>>(
@@ -333,7 +332,7 @@ void apply(cudaStream_t stream, const Units& a, const T* x, const T* dy, T* y,
     }
     ARGOSY_CUDA_LAUNCHED();
   };
-  if (kPack<T> > 1 && ready && (!a.columns || a.units % kPack<T> == 0))
+  if (kPack < T >> 1 && ready && (!a.columns || a.units % kPack<T> == 0))
     launch(std::integral_constant<int, kPack<T>>());
   else
     launch(std::integral_constant<int, 1>());

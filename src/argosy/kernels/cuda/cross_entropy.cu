@@ -36,8 +36,7 @@ __device__ __forceinline__ void give_row(const Call<T>& a, int64_t r, int64_t la
                                          const ExpSum<T>& s, Computed<T> score) {
   using C = Computed<T>;
   const bool left_out = a.leaves_out(label);
-  const C loss =
-      left_out ? C(0) : (log_of(s.sum) + (s.high - score)) * a.factor(label);
+  const C loss = left_out ? C(0) : (log_of(s.sum) + (s.high - score)) * a.factor(label);
   write_wide<T>(a.loss, r, a.narrow_loss, loss);
   if constexpr (kNarrow<T>)
     static_cast<float2*>(a.kept)[r] = left_out ? float2{0, 0} : float2{s.high, 1 / s.sum};
@@ -99,8 +98,7 @@ __global__ void __launch_bounds__(256) loss_columns(Call<T> a) {
     if (first < 0) return;
     const int64_t r = row_at(first, n, inner), label = a.labels[r];
     if (threadIdx.y == 0)
-      give_row(a, r, label, s,
-               a.labels.is_class(label) ? load(a.x[first + label * inner]) : C(0));
+      give_row(a, r, label, s, a.labels.is_class(label) ? load(a.x[first + label * inner]) : C(0));
     if constexpr (!kNarrow<T>) {
       const C factor = 1 / s.sum;
       for (int64_t j = threadIdx.y; j < n; j += blockDim.y)
@@ -181,20 +179,20 @@ unsigned block_threads(int64_t n, int pack) {
 }
 
 // rows<P, warps>, for rows that lie side by side
-#define ARGOSY_LAUNCH_ROWS(kernel, packed)                                                       \
-  do {                                                                                           \
-    constexpr int P = kPack<T>;                                                                  \
-    const bool warps = a.n <= 1024;                                                              \
-    const unsigned blocks = team_blocks(a.outer, warps);                                         \
-    if (warps && (packed))                                                                       \
-      kernel<T, P, true><<<blocks, team_bound(true, 0), 0, stream>>>(call);                      \
-    else if (warps)                                                                              \
-      kernel<T, 1, true><<<blocks, team_bound(true, 0), 0, stream>>>(call);                      \
-    else if (packed)                                                                             \
-      kernel<T, P, false><<<blocks, block_threads(a.n, P), 0, stream>>>(call);                   \
-    else                                                                                         \
-      kernel<T, 1, false><<<blocks, block_threads(a.n, 1), 0, stream>>>(call);                   \
-    ARGOSY_CUDA_LAUNCHED();                                                                      \
+#define ARGOSY_LAUNCH_ROWS(kernel, packed)                                     \
+  do {                                                                         \
+    constexpr int P = kPack<T>;                                                \
+    const bool warps = a.n <= 1024;                                            \
+    const unsigned blocks = team_blocks(a.outer, warps);                       \
+    if (warps && (packed))                                                     \
+      kernel<T, P, true><<<blocks, team_bound(true, 0), 0, stream>>>(call);    \
+    else if (warps)                                                            \
+      kernel<T, 1, true><<<blocks, team_bound(true, 0), 0, stream>>>(call);    \
+    else if (packed)                                                           \
+      kernel<T, P, false><<<blocks, block_threads(a.n, P), 0, stream>>>(call); \
+    else                                                                       \
+      kernel<T, 1, false><<<blocks, block_threads(a.n, 1), 0, stream>>>(call); \
+    ARGOSY_CUDA_LAUNCHED();                                                    \
   } while (0)
 
 }  // namespace
@@ -205,14 +203,13 @@ void cross_entropy(cudaStream_t stream, const CrossEntropy& a, const void* x, co
   with_floating("cross_entropy", a.dtype, [&]<class T>(Type<T>) {
     const Call<T> call = call_of<T>(a, x, kept, labels, weight, loss, nullptr);
     if (a.inner == 1) {
-      const bool packed =
-          a.n % kPack<T> == 0 && aligned(x) && (kNarrow<T> || aligned(kept));
+      const bool packed = a.n % kPack<T> == 0 && aligned(x) && (kNarrow<T> || aligned(kept));
       ARGOSY_LAUNCH_ROWS(loss_rows, packed);
       return;
     }
     const ColumnBlock block = column_block(a.n, a.inner);
-    loss_columns<T><<<column_blocks(a.outer, a.inner, block), dim3(block.x, block.y), 0, stream>>>(
-        call);
+    loss_columns<T>
+        <<<column_blocks(a.outer, a.inner, block), dim3(block.x, block.y), 0, stream>>>(call);
     ARGOSY_CUDA_LAUNCHED();
   });
 }
@@ -223,14 +220,13 @@ void cross_entropy_grad(cudaStream_t stream, const CrossEntropy& a, const void* 
   with_floating("cross_entropy_grad", a.dtype, [&]<class T>(Type<T>) {
     const Call<T> call = call_of<T>(a, x, kept, labels, weight, dloss, dx);
     if (a.inner == 1) {
-      const bool packed =
-          a.n % kPack<T> == 0 && aligned(kNarrow<T> ? x : kept) && aligned(dx);
+      const bool packed = a.n % kPack<T> == 0 && aligned(kNarrow<T> ? x : kept) && aligned(dx);
       ARGOSY_LAUNCH_ROWS(grad_rows, packed);
       return;
     }
     const ColumnBlock block = column_block(a.n, a.inner);
-    grad_columns<T><<<column_blocks(a.outer, a.inner, block), dim3(block.x, block.y), 0, stream>>>(
-        call);
+    grad_columns<T>
+        <<<column_blocks(a.outer, a.inner, block), dim3(block.x, block.y), 0, stream>>>(call);
     ARGOSY_CUDA_LAUNCHED();
   });
 }

@@ -4,10 +4,10 @@
 
 namespace argosy::cuda {
 
-// Softmax and the negative log-likelihood of hard labels in one. Scores x are [outer, n, inner], and
-// there are outer * inner rows of them; labels are int32 or int64, in [0, n) or ignore_index. The
-// host does not see labels: of another one the loss and the gradient are NaN.
-// weight [n] (may be null), loss and dloss are of loss_dtype: that of x, or float32 beside 16-bit x.
+// Softmax and the negative log-likelihood of hard labels in one. Scores x are [outer, n, inner],
+// and there are outer * inner rows of them; labels are int32 or int64, in [0, n) or ignore_index.
+// The host does not see labels: of another one the loss and the gradient are NaN. weight [n] (may
+// be null), loss and dloss are of loss_dtype: that of x, or float32 beside 16-bit x.
 struct CrossEntropy {
   DType dtype, label_dtype, loss_dtype;
   int64_t outer, n, inner, ignore_index;

@@ -149,7 +149,8 @@ void group_norm_grad(cudaStream_t stream, const Image& a, int64_t groups, double
                        static_cast<const C*>(mean), s.members, groups};
     const int64_t all = a.n * a.channels;
     const Units units = channels_of(a);
-    const Scratch room(stream, static_cast<size_t>(all) * (sizeof(Numbers<C>) + sizeof(PairSums<C>)));
+    const Scratch room(stream,
+                       static_cast<size_t>(all) * (sizeof(Numbers<C>) + sizeof(PairSums<C>)));
     auto* numbers = room.data<Numbers<C>>();
     auto* sums = reinterpret_cast<PairSums<C>*>(numbers + all);
     with_sums<PairSums<C>>(stream, in, units, [&](const PairSums<C>* parts, int64_t run) {

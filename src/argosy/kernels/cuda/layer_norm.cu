@@ -140,9 +140,15 @@ void layer_norm(cudaStream_t stream, const RowNorm& a, const void* x, const void
   with_floating("layer_norm", a.dtype, [&]<class T>(Type<T>) {
     using C = Computed<T>;
     const bool narrow = a.weight_dtype == a.dtype;
-    const Call<T> call{static_cast<const T*>(x), static_cast<T*>(y), static_cast<C*>(mean),
-                       static_cast<C*>(rstd),    {gamma, narrow},    {beta, narrow},
-                       a.rows,                   a.n,                static_cast<C>(a.epsilon)};
+    const Call<T> call{static_cast<const T*>(x),
+                       static_cast<T*>(y),
+                       static_cast<C*>(mean),
+                       static_cast<C*>(rstd),
+                       {gamma, narrow},
+                       {beta, narrow},
+                       a.rows,
+                       a.n,
+                       static_cast<C>(a.epsilon)};
     const bool packed =
         a.n % kPack<T> == 0 && aligned(x) && aligned(y) && aligned(gamma) && aligned(beta);
     if (a.rms)

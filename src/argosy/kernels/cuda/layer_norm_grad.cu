@@ -169,7 +169,7 @@ __device__ __forceinline__ C sum_down(C v, C (*shared)[kTile + 1]) {
 
 // of_gamma, of_beta [gridDim.y, n] from rows that are not held.
 template <bool kRms, class T>
-__global__ void __launch_bounds__(kTile * kTile) sums_again(Call<T> a) {
+__global__ void __launch_bounds__(kTile* kTile) sums_again(Call<T> a) {
   using C = Computed<T>;
   __shared__ C shared[kTile][kTile + 1];
   const int64_t column = static_cast<int64_t>(blockIdx.x) * kTile + threadIdx.x;
@@ -193,7 +193,8 @@ __global__ void __launch_bounds__(kTile * kTile) sums_again(Call<T> a) {
 
 // out[n] from the sums of `parts` blocks.
 template <class C, class W>
-__global__ void __launch_bounds__(kTile * kTile) add_up(const C* from, int64_t parts, int64_t n, W* out) {
+__global__ void __launch_bounds__(kTile* kTile)
+    add_up(const C* from, int64_t parts, int64_t n, W* out) {
   __shared__ C shared[kTile][kTile + 1];
   const int64_t column = static_cast<int64_t>(blockIdx.x) * kTile + threadIdx.x;
   C sum = 0;
@@ -228,8 +229,8 @@ struct Backward {
   template <int P>
   void again() const {
     const int64_t tiles = (call.n + kTile - 1) / kTile;
-    const int64_t parts = std::clamp<int64_t>(2 * multiprocessors() / tiles, 1,
-                                              (call.rows + kTile - 1) / kTile);
+    const int64_t parts =
+        std::clamp<int64_t>(2 * multiprocessors() / tiles, 1, (call.rows + kTile - 1) / kTile);
     if (dgamma || dbeta) {
       const dim3 blocks(static_cast<unsigned>(tiles), static_cast<unsigned>(parts));
       with_sums(blocks.y, [&](const Call<T>& c) {

@@ -18,7 +18,8 @@ __device__ __forceinline__ C last_of(C sum) {
 }
 
 template <bool kLog, class T, int P, int K, bool kWarps>
-__global__ void __launch_bounds__(team_bound(kWarps, 512)) softmax_held(const T* x, T* y, int64_t rows, int n) {
+__global__ void __launch_bounds__(team_bound(kWarps, 512))
+    softmax_held(const T* x, T* y, int64_t rows, int n) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   for (int64_t r = Row::first(); r < rows; r += Row::step()) {
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(team_bound(kWarps, 512)) softmax_held(const T*
 }
 
 template <bool kLog, class T, int P, bool kWarps>
-__global__ void __launch_bounds__(team_bound(kWarps, 1024)) softmax_again(const T* x, T* y, int64_t rows, int64_t n) {
+__global__ void __launch_bounds__(team_bound(kWarps, 1024))
+    softmax_again(const T* x, T* y, int64_t rows, int64_t n) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   for (int64_t r = Row::first(); r < rows; r += Row::step()) {
@@ -76,7 +78,8 @@ __global__ void __launch_bounds__(team_bound(kWarps, 1024)) softmax_again(const 
 }
 
 template <bool kLog, class T>
-__global__ void __launch_bounds__(256) softmax_columns(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
+__global__ void __launch_bounds__(256)
+    softmax_columns(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
   using C = Computed<T>;
   __shared__ C shared[256];
   for_columns(outer, n, inner, [&](int64_t first) {
@@ -119,14 +122,14 @@ struct Forward {
       softmax_again<kLog, T, P, true>
           <<<team_blocks(rows, true), team_threads(n, 1, true), 0, stream>>>(x, y, rows, n);
     else
-      softmax_again<kLog, T, P, false><<<team_blocks(rows, false), 1024, 0, stream>>>(x, y, rows, n);
+      softmax_again<kLog, T, P, false>
+          <<<team_blocks(rows, false), 1024, 0, stream>>>(x, y, rows, n);
     ARGOSY_CUDA_LAUNCHED();
   }
 };
 
 template <bool kLog, class T>
-void forward(cudaStream_t stream, const void* x, void* y, int64_t outer, int64_t n,
-             int64_t inner) {
+void forward(cudaStream_t stream, const void* x, void* y, int64_t outer, int64_t n, int64_t inner) {
   const T* from = static_cast<const T*>(x);
   T* to = static_cast<T*>(y);
   if (inner == 1) {
@@ -134,8 +137,9 @@ void forward(cudaStream_t stream, const void* x, void* y, int64_t outer, int64_t
     return with_team<T>(n, packed, Forward<kLog, T>{stream, from, to, outer, n});
   }
   const ColumnBlock block = column_block(n, inner);
-  softmax_columns<kLog, T><<<column_blocks(outer, inner, block), dim3(block.x, block.y), 0, stream>>>(
-      from, to, outer, n, inner);
+  softmax_columns<kLog, T>
+      <<<column_blocks(outer, inner, block), dim3(block.x, block.y), 0, stream>>>(from, to, outer,
+                                                                                  n, inner);
   ARGOSY_CUDA_LAUNCHED();
 }
 

@@ -17,7 +17,8 @@ __device__ __forceinline__ T result(Computed<T> y, Computed<T> dy, Computed<T> s
 }
 
 template <bool kLog, class T, int P, int K, bool kWarps>
-__global__ void __launch_bounds__(team_bound(kWarps, 512)) grad_held(const T* y, const T* dy, T* dx, int64_t rows, int n) {
+__global__ void __launch_bounds__(team_bound(kWarps, 512))
+    grad_held(const T* y, const T* dy, T* dx, int64_t rows, int n) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   for (int64_t r = Row::first(); r < rows; r += Row::step()) {
@@ -46,7 +47,8 @@ __global__ void __launch_bounds__(team_bound(kWarps, 512)) grad_held(const T* y,
 }
 
 template <bool kLog, class T, int P, bool kWarps>
-__global__ void __launch_bounds__(team_bound(kWarps, 1024)) grad_again(const T* y, const T* dy, T* dx, int64_t rows, int64_t n) {
+__global__ void __launch_bounds__(team_bound(kWarps, 1024))
+    grad_again(const T* y, const T* dy, T* dx, int64_t rows, int64_t n) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   for (int64_t r = Row::first(); r < rows; r += Row::step()) {
@@ -74,8 +76,8 @@ __global__ void __launch_bounds__(team_bound(kWarps, 1024)) grad_again(const T* 
 }
 
 template <bool kLog, class T>
-__global__ void __launch_bounds__(256) grad_columns(const T* y, const T* dy, T* dx, int64_t outer, int64_t n,
-                             int64_t inner) {
+__global__ void __launch_bounds__(256)
+    grad_columns(const T* y, const T* dy, T* dx, int64_t outer, int64_t n, int64_t inner) {
   using C = Computed<T>;
   __shared__ C shared[256];
   for_columns(outer, n, inner, [&](int64_t first) {

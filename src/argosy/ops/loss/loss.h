@@ -43,6 +43,16 @@ ARGOSY_API Tensor class_weights(const Tensor& weight, const Tensor& label, int64
 // Sum of losses over sum of weights, 0 if that is 0.
 ARGOSY_API Tensor weighted_mean(const Tensor& losses, const Tensor& weights);
 
+struct HsigmoidPathAttrs {
+  int64_t num_classes = 2;
+};
+ARGOSY_ATTRS(HsigmoidPathAttrs, num_classes)
+
+struct CutoffAttrs {
+  std::vector<int64_t> cutoffs;  // ascending; the last is the number of classes
+};
+ARGOSY_ATTRS(CutoffAttrs, cutoffs)
+
 struct HardCrossEntropyAttrs {
   int64_t axis = -1;
   int64_t ignore_index = -100;
