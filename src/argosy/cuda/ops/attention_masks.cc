@@ -1,4 +1,4 @@
-#include "argosy/kernels/cuda/masks.h"
+#include "argosy/kernels/cuda/attention_masks.h"
 
 #include "argosy/cuda/call.h"
 #include "argosy/ops/attention/attention.h"
