@@ -27,6 +27,9 @@ struct Stretch {
 std::vector<Stretch> stretches_of(std::span<const FrameStep> steps, uint32_t begin, uint32_t end,
                                   Place place);
 
+// How often a graph was launched since the process began.
+ARGOSY_API uint64_t graph_launches();
+
 // What is recorded of one stretch of one frame. Used by one run at a time, as the frame is.
 class StretchGraphs {
  public:
