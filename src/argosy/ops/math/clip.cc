@@ -138,19 +138,6 @@ ARGOSY_OP(lerp, NoAttrs)
     .gradient(lerp_grad)
     .done();
 
-double largest(DType t) {
-  switch (t) {
-    case DType::float16:
-      return 65504;
-    case DType::bfloat16:
-      return 3.3895313892515355e38;
-    case DType::float32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
-
 void nan_to_num_run(op::KernelFrame& f, const NanToNumAttrs& a) {
   DType t = f.in[0].dtype();
   double up = a.posinf.value_or(largest(t)), down = a.neginf.value_or(-largest(t));
@@ -224,6 +211,19 @@ ARGOSY_OP(frexp, NoAttrs)
     .done();
 
 }  // namespace
+
+double largest(DType t) {
+  switch (t) {
+    case DType::float16:
+      return 65504;
+    case DType::bfloat16:
+      return 3.3895313892515355e38;
+    case DType::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
 
 Tensor clip(const Tensor& x, double min, double max) {
   ClipAttrs a;
