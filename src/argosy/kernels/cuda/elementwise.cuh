@@ -16,6 +16,8 @@ namespace argosy::cuda {
 //   light    16 bytes of each operand at once, several such packs in flight
 //   medium   16 bytes at once; double and complex as heavy
 //   heavy    one element at once
+// kMoves: it takes integers of a width for whatever has that width. Number: the type of Numbers,
+// where it is not the computed type.
 enum class Weight { light, medium, heavy };
 
 //
@@ -84,10 +86,10 @@ __device__ __forceinline__ R applied(const N& p, A... a) {
 
 // --- the kernel ---
 
-// What it goes through: `items` packs, and `tail` elements after them where there is one dimension.
+// What it goes through, `items` packs.
 template <int count>
 struct Walk {
-  uint32_t items = 0, tail = 0;
+  uint32_t items = 0;
   int rank = 1;
   void* data[count];
   bool repeated[count];  // one element is a whole pack
@@ -101,10 +103,8 @@ Walk<count> walk_of(const Merged& m, void* const* data, int pack) {
   const int last = m.rank - 1;
   w.rank = m.rank;
   w.items = static_cast<uint32_t>(m.numel() / pack);
-  w.tail = m.rank == 1 ? static_cast<uint32_t>(m.shape[0] % pack) : 0;
   for (int d = 0; d < m.rank; ++d) {
-    const int64_t size = d == last ? m.shape[d] / pack : m.shape[d];
-    w.size[d] = Divider(static_cast<uint32_t>(size ? size : 1));
+    w.size[d] = Divider(static_cast<uint32_t>(d == last ? m.shape[d] / pack : m.shape[d]));
     for (int k = 0; k < count; ++k) w.strides[d][k] = m.strides[d][k] * (d == last ? pack : 1);
   }
   for (int k = 0; k < count; ++k) {
@@ -187,51 +187,68 @@ __global__ void __launch_bounds__(kThreads)
       *reinterpret_cast<Pack<R, n>*>(out + offset[u][kOut]) = in[u].template apply<Op, R>(p);
     }
   }
-  if constexpr (n > 1) {
-    if (first >= w.tail) return;
-    const int64_t at = int64_t{w.items} * n + first;
-    int64_t offset[kOut + 1];
-#pragma unroll
-    for (int k = 0; k <= kOut; ++k) offset[k] = w.repeated[k] ? 0 : at;
-    Slots<Index, 1, A...> in;
-    in.fetch(w, offset);
-    *reinterpret_cast<Pack<R, 1>*>(out + at) = in.template apply<Op, R>(p);
-  }
 }
 
 template <class T>
 inline constexpr bool is_wide_v = std::is_same_v<T, double> || is_complex_v<T>;
 
-// Elements of a pack.
+template <class Op>
+constexpr bool moves() {
+  if constexpr (requires { Op::kMoves; })
+    return Op::kMoves;
+  else
+    return false;
+}
+template <class Op, class First>
+struct NumberOf {
+  using type = ScalarFor<First>;
+};
+template <class Op, class First>
+  requires requires { typename Op::Number; }
+struct NumberOf<Op, First> {
+  using type = typename Op::Number;
+};
+
+// Elements of a pack. Integers go one by one, for the sake of the compiler's time, but where an op
+// says that it only moves items of that width.
 template <class Op, class R, class... A>
 constexpr int widest_pack() {
   if (Op::kWeight == Weight::heavy) return 1;
   if (Op::kWeight == Weight::medium && (is_wide_v<A> || ...)) return 1;
+  constexpr bool kMoves = moves<Op>();
+  if (!kMoves && ((std::is_integral_v<A> && sizeof(A) > 1) || ...)) return 1;
   size_t size = sizeof(R);
   ((size = sizeof(A) > size ? sizeof(A) : size), ...);
-  return size >= 16 ? 1 : static_cast<int>(16 / size);
+  return size >= 16 ? 1 : size == 1 && !kMoves ? 8 : static_cast<int>(16 / size);
+}
+// Packs that a thread has in flight: of the ops that do little, up to 8 elements.
+template <class Op>
+constexpr int flight_of(int pack) {
+  return Op::kWeight != Weight::light || pack >= 8 ? 1 : 2;
 }
 
 // Runs Op over operands (inputs, then the output) that hold A.. and R.
 template <class Op, class R, class... A>
 void run_each(cudaStream_t stream, const View* operands, const cpu::LoopParams* params) {
   constexpr int kCount = sizeof...(A) + 1, kPacked = widest_pack<Op, R, A...>();
-  constexpr bool kLight = Op::kWeight == Weight::light;
   using First = std::tuple_element_t<0, std::tuple<A...>>;
-  using N = Numbers<ScalarFor<First>>;
+  using S = typename NumberOf<Op, First>::type;
+  using N = Numbers<S>;
   static constexpr int kSizes[] = {sizeof(A)..., sizeof(R)};
-  const N p = numbers_of<ScalarFor<First>>(params);
+  const N p = numbers_of<S>(params);
   void* data[kCount];
   for (int k = 0; k < kCount; ++k) data[k] = operands[k].data;
-  const auto part = [&](const Merged& m, void* const* at) {
-    const int pack = pack_of(m, at, kSizes, kCount, kPacked);
+  const auto launch = [&](const Merged& m, void* const* at, int pack) {
     const Walk<kCount> w = walk_of<kCount>(m, at, pack);
-    const int64_t threads = w.items ? w.items : 1;
+    const int blocks = grid(w.items, kThreads);
     if (kPacked > 1 && pack == kPacked)
-      each<Op, kPacked, kLight ? 2 : 1, N, R, A...><<<grid(threads, kThreads), kThreads, 0, stream>>>(w, p);
+      each<Op, kPacked, flight_of<Op>(kPacked), N, R, A...><<<blocks, kThreads, 0, stream>>>(w, p);
     else
-      each<Op, 1, kLight ? 4 : 1, N, R, A...><<<grid(threads, kThreads), kThreads, 0, stream>>>(w, p);
+      each<Op, 1, flight_of<Op>(1), N, R, A...><<<blocks, kThreads, 0, stream>>>(w, p);
     ARGOSY_CUDA_LAUNCHED();
+  };
+  const auto part = [&](const Merged& m, void* const* at) {
+    in_packs(m, at, kSizes, kCount, kPacked, launch);
   };
   for_parts(merged(operands, kCount, kCount - 1), data, kSizes, kCount, part);
 }
@@ -253,6 +270,10 @@ template <>
 inline constexpr DType dtype_id<half_t> = DType::float16;
 template <>
 inline constexpr DType dtype_id<bf16_t> = DType::bfloat16;
+template <>
+inline constexpr DType dtype_id<f8_e4m3_t> = DType::float8_e4m3;
+template <>
+inline constexpr DType dtype_id<f8_e5m2_t> = DType::float8_e5m2;
 template <>
 inline constexpr DType dtype_id<c64> = DType::complex64;
 template <>

@@ -39,7 +39,7 @@ ARGOSY_CUDA_OP(SignOp, light, T a) {
     const auto m = static_cast<decltype(a.re)>(modulus(a));
     return m == 0 ? T{0, 0} : T{a.re / m, a.im / m};
   } else {
-    const T s = static_cast<T>(static_cast<T>(a > T(0)) - static_cast<T>(a < T(0)));
+    const T s = static_cast<T>(static_cast<T>(a > T(0)) - static_cast<T>(below_zero(a)));
     return a != a ? a : s;
   }
 }
@@ -57,6 +57,7 @@ ARGOSY_CUDA_OP(ReciprocalOp, light, T a) {
 ARGOSY_CUDA_END
 struct WhereOp {
   static constexpr Weight kWeight = Weight::light;
+  static constexpr bool kMoves = true;
   template <class T>
   __device__ __forceinline__ T operator()(uint8_t condition, T a, T b) const {
     return condition ? a : b;

@@ -16,7 +16,7 @@ __device__ __forceinline__ T opposite(T a) {
 // Whether a remainder of a division that rounds to zero has the other sign than the divisor.
 template <class T>
 __device__ __forceinline__ bool turned(T r, T b) {
-  return r != 0 && (b < 0) != (r < 0);
+  return r != 0 && below_zero(b) != below_zero(r);
 }
 
 ARGOSY_CUDA_OP(TruncDivideOp, medium, T a, T b) {
@@ -92,7 +92,7 @@ ARGOSY_CUDA_END
 
 template <class T>
 __device__ __forceinline__ bool outside(T count) {
-  return count < T(0) || count >= static_cast<T>(sizeof(T) * 8);
+  return below_zero(count) || count >= static_cast<T>(sizeof(T) * 8);
 }
 ARGOSY_CUDA_OP(LeftShiftOp, light, T a, T b) {
   const T shifted =
@@ -102,7 +102,7 @@ ARGOSY_CUDA_OP(LeftShiftOp, light, T a, T b) {
 ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(RightShiftOp, light, T a, T b) {
   const T shifted = static_cast<T>(a >> (static_cast<uint32_t>(b) & (sizeof(T) * 8 - 1)));
-  return outside(b) ? static_cast<T>(a < T(0) ? -1 : 0) : shifted;
+  return outside(b) ? static_cast<T>(below_zero(a) ? -1 : 0) : shifted;
 }
 ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(RightShiftLogicalOp, light, T a, T b) {

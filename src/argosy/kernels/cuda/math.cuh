@@ -73,8 +73,15 @@ __device__ __forceinline__ double modulus(Complex<T> a) {
     return hypot(a.re, a.im);
 }
 template <class T>
+__device__ __forceinline__ bool below_zero(T a) {
+  if constexpr (std::is_unsigned_v<T>)
+    return false;
+  else
+    return a < T(0);
+}
+template <class T>
 __device__ __forceinline__ Wrap<T> magnitude(T a) {
-  return a < T(0) ? Wrap<T>(0) - Wrap<T>(a) : Wrap<T>(a);
+  return below_zero(a) ? Wrap<T>(0) - Wrap<T>(a) : Wrap<T>(a);
 }
 
 // NaN where T has it.

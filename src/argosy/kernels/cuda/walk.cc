@@ -39,20 +39,42 @@ Merged merged(const View* operands, int count, int order) {
   return m;
 }
 
-int pack_of(const Merged& m, void* const* data, const int* item_sizes, int count, int most) {
+namespace {
+
+bool packs_fit(const Merged& m, void* const* data, const int* item_sizes, int count, int most) {
   const int last = m.rank - 1;
-  if (most == 1 || m.strides[last][count - 1] != 1) return 1;
-  if (m.rank > 1 && m.shape[last] % most) return 1;
+  if (most == 1 || m.strides[last][count - 1] != 1) return false;
+  if (m.rank > 1 && m.shape[last] % most) return false;
   for (int k = 0; k < count; ++k) {
     const int64_t inner = m.strides[last][k];
-    if (inner != 0 && inner != 1) return 1;
+    if (inner != 0 && inner != 1) return false;
     if (inner == 0) continue;
     const auto bytes = static_cast<uintptr_t>(item_sizes[k]) * static_cast<uintptr_t>(most);
-    if (reinterpret_cast<uintptr_t>(data[k]) % bytes) return 1;
+    if (reinterpret_cast<uintptr_t>(data[k]) % bytes) return false;
     for (int d = 0; d < last; ++d)
-      if (m.strides[d][k] % most) return 1;
+      if (m.strides[d][k] % most) return false;
   }
-  return most;
+  return true;
+}
+
+}  // namespace
+
+void in_packs(const Merged& m, void* const* data, const int* item_sizes, int count, int most,
+              const std::function<void(const Merged&, void* const*, int)>& f) {
+  // A second launch takes longer than few elements one by one.
+  constexpr int64_t kFew = 1 << 16;
+  const int64_t size = m.shape[m.rank - 1], over = size % most;
+  if (!packs_fit(m, data, item_sizes, count, most) || (over && size < kFew))
+    return f(m, data, 1);
+  Merged part = m;
+  part.shape[m.rank - 1] = size - over;
+  f(part, data, most);
+  if (!over) return;
+  void* at[kMaxOperands];
+  for (int k = 0; k < count; ++k)
+    at[k] = static_cast<char*>(data[k]) + (size - over) * m.strides[0][k] * item_sizes[k];
+  part.shape[0] = over;
+  f(part, at, 1);
 }
 
 void for_parts(const Merged& m, void* const* data, const int* item_sizes, int count,

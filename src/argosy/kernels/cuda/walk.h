@@ -23,10 +23,11 @@ struct Merged {
 };
 Merged merged(const View* operands, int count, int order);
 
-// Elements that can be moved at once: `most` (a power of 2) or 1. Then the innermost strides are 0
-// or 1 and those of the output, which is the last operand, is 1; where there are more dimensions
-// than one the innermost size is a multiple.
-int pack_of(const Merged& m, void* const* data, const int* item_sizes, int count, int most);
+// Calls f with elements to be moved at once: `most` (a power of 2) or 1. If more than 1, the
+// innermost strides are 0 or 1 and that of the output, which is the last operand, is 1, and the
+// innermost size is a multiple. A few elements at the end may come in a call of their own.
+void in_packs(const Merged& m, void* const* data, const int* item_sizes, int count, int most,
+              const std::function<void(const Merged&, void* const*, int)>& f);
 
 // f for parts of at most 2^30 elements, with the operands' addresses.
 void for_parts(const Merged& m, void* const* data, const int* item_sizes, int count,
