@@ -5,6 +5,12 @@
 // Order, places and distinct values.
 namespace argosy::ops {
 
+struct IsinAttrs {
+  bool assume_unique = false;  // changes nothing: what repeats costs no more here
+  bool invert = false;
+};
+ARGOSY_ATTRS(IsinAttrs, assume_unique, invert)
+
 // x with values added at x[.., indices[..], ..] along axis.
 ARGOSY_API Tensor put_along_add(const Tensor& x, const Tensor& indices, const Tensor& values,
                                 int64_t axis);
