@@ -5,6 +5,11 @@
 // What losses share.
 namespace argosy::ops {
 
+struct LogLossAttrs {
+  double epsilon = 1e-4;
+};
+ARGOSY_ATTRS(LogLossAttrs, epsilon)
+
 // Raises unless reduction is 'mean', 'sum' or 'none'.
 ARGOSY_API void check_reduction(const char* op, const std::string& reduction);
 ARGOSY_API Tensor reduced(const Tensor& losses, const std::string& reduction);
