@@ -22,7 +22,7 @@ file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cu
   ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cc
   ${PROJECT_SOURCE_DIR}/src/argosy/cuda/*.cc)
-add_library(argosy_cuda SHARED ${cuda_sources})
+add_library(argosy_cuda SHARED EXCLUDE_FROM_ALL ${cuda_sources})
 target_include_directories(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(argosy_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_compile_options(argosy_cuda PRIVATE
