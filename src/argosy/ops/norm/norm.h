@@ -57,6 +57,12 @@ struct InstanceNormAttrs {
 };
 ARGOSY_ATTRS(InstanceNormAttrs, epsilon, channel_last)
 
+struct NormAlongAttrs {
+  double p = 2;
+  op::IntArray axis = op::IntArray::all();
+};
+ARGOSY_ATTRS(NormAlongAttrs, p, axis)
+
 // weight and bias may be undefined.
 ARGOSY_API Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                              int64_t begin_norm_axis, double epsilon);
