@@ -62,6 +62,23 @@ ARGOSY_API Tensor class_weights(const Tensor& weight, const Tensor& label, int64
 // Sum of losses over sum of weights, 0 if that is 0.
 ARGOSY_API Tensor weighted_mean(const Tensor& losses, const Tensor& weights);
 
+struct HsigmoidPathAttrs {
+  int64_t num_classes = 2;
+};
+ARGOSY_ATTRS(HsigmoidPathAttrs, num_classes)
+
+struct CutoffAttrs {
+  std::vector<int64_t> cutoffs;  // ascending; the last is the number of classes
+};
+ARGOSY_ATTRS(CutoffAttrs, cutoffs)
+
+struct HardCrossEntropyAttrs {
+  int64_t axis = -1;
+  int64_t ignore_index = -100;
+  bool wide = false;  // the loss of 16-bit scores is float32
+};
+ARGOSY_ATTRS(HardCrossEntropyAttrs, axis, ignore_index, wide)
+
 // -log softmax(x)[label] * weight[label], of label's shape.
 ARGOSY_API Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,
                                      int64_t axis, int64_t ignore_index);
