@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "argosy/base/export.h"
@@ -46,6 +47,8 @@ class ARGOSY_API Device {
   // What set_device takes before the colon.
   virtual const char* name() const = 0;
   virtual int count() const = 0;
+  // What is known of one: names and values. Values are texts or numbers in decimal.
+  virtual std::vector<std::pair<std::string, std::string>> properties(Place) { return {}; }
 
   // Memory whose first use is on `stream`. Null where there is none left.
   virtual void* allocate(Stream stream, size_t bytes) = 0;
@@ -53,6 +56,12 @@ class ARGOSY_API Device {
   // that record_use named. It is used again after that.
   virtual void release(Place place, void* block, size_t bytes) noexcept = 0;
   virtual size_t block_size(size_t bytes) const = 0;
+  // Bytes taken from the system, those that are kept for reuse included; 0: just what is in use.
+  virtual size_t reserved(Place) { return 0; }
+  // Gives what is kept for reuse back to the system.
+  virtual void release_cached(Place) {}
+  // For people: how the memory is cut, a line each.
+  virtual std::string report(Place) { return {}; }
   // Work on `stream` uses the block that `address` is in.
   virtual void record_use(Stream stream, const void* address) = 0;
   // What holds a place's memory, as far as the device knows: most bytes first.

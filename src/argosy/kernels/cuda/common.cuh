@@ -184,7 +184,8 @@ __device__ __forceinline__ T warp_reduce(T v, F f) {
 template <class T, class F>
 __device__ __forceinline__ T block_reduce(T v, T identity, F f, T* shared) {
   v = warp_reduce(v, f);
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp,
+            lane = static_cast<int>(threadIdx.x) % kWarp;
   if (lane == 0) shared[warp] = v;
   __syncthreads();
   const int warps = static_cast<int>(blockDim.x) / kWarp;

@@ -8,9 +8,10 @@ namespace argosy::cuda {
 
 void fail(cudaError_t status, const char* call, const char* file, int line) {
   cudaGetLastError();  // else the next launch would tell of it once more
-  ARGOSY_THROW(device) << "[gpu] " << call << " failed with " << cudaGetErrorName(status) << ": "
-                       << cudaGetErrorString(status) << " (" << file << ':' << line
-                       << "). Do this: run with CUDA_LAUNCH_BLOCKING=1 to see which operation it is.";
+  ARGOSY_THROW(device)
+      << "[gpu] " << call << " failed with " << cudaGetErrorName(status) << ": "
+      << cudaGetErrorString(status) << " (" << file << ':' << line
+      << "). Do this: run with CUDA_LAUNCH_BLOCKING=1 to see which operation it is.";
 }
 
 void fail_dtype(const char* what, DType dtype) {
