@@ -19,13 +19,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct ClassAttrs {
-  int64_t axis = -1;
-  int64_t ignore_index = -100;
-  double fill = 0;
-};
-ARGOSY_ATTRS(ClassAttrs, axis, ignore_index, fill)
-
 // [outer, classes, inner]
 struct Places {
   int64_t outer = 1, classes = 1, inner = 1;
@@ -136,14 +129,7 @@ ARGOSY_OP(spread_class, ClassAttrs)
 
 // --- weights ---
 
-struct WeightAttrs {
-  int64_t ignore_index = -100;
-  int64_t classes = 1;
-  DType dtype = DType::float32;
-};
-ARGOSY_ATTRS(WeightAttrs, ignore_index, classes, dtype)
-
-void weights_infer(InferContext& c, const WeightAttrs& a) {
+void weights_infer(InferContext& c, const ClassWeightsAttrs& a) {
   c.out[0] = {c.in[1].shape(), a.dtype};
   ARGOSY_CHECK(
       !c.in[0].defined() || a.classes < 0 || c.in[0].numel() < 0 || c.in[0].numel() == a.classes,
@@ -152,7 +138,7 @@ void weights_infer(InferContext& c, const WeightAttrs& a) {
       << " classes, got " << c.in[0] << ". Do this: pass one weight for each class.";
 }
 
-void weights_run(KernelFrame& f, const WeightAttrs& a) {
+void weights_run(KernelFrame& f, const ClassWeightsAttrs& a) {
   const Tensor& label = f.in[1];
   Tensor weight = as_dtype(f.in[0], a.dtype);
   if (weight.defined()) check_labels(f.name(), label, weight.numel(), a.ignore_index);
@@ -166,7 +152,7 @@ void weights_run(KernelFrame& f, const WeightAttrs& a) {
   });
 }
 
-ARGOSY_OP(class_weights, WeightAttrs)
+ARGOSY_OP(class_weights, ClassWeightsAttrs)
     .doc("weight[label], or 1 without weight; 0 where the label is ignore_index. No gradient.")
     .optional_input("weight", kFloating)
     .input("label", kIndex)
@@ -336,7 +322,7 @@ Tensor spread_class(const Tensor& like, const Tensor& label, const Tensor& value
 }
 Tensor class_weights(const Tensor& weight, const Tensor& label, int64_t ignore_index,
                      int64_t classes, DType dtype) {
-  return class_weights_op(weight, label, WeightAttrs{ignore_index, classes, dtype});
+  return class_weights_op(weight, label, ClassWeightsAttrs{ignore_index, classes, dtype});
 }
 Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight, int64_t axis,
                           int64_t ignore_index) {

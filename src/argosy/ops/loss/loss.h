@@ -5,6 +5,25 @@
 // What losses share.
 namespace argosy::ops {
 
+struct LogLossAttrs {
+  double epsilon = 1e-4;
+};
+ARGOSY_ATTRS(LogLossAttrs, epsilon)
+// Of select_class and spread_class; of class_weights.
+struct ClassAttrs {
+  int64_t axis = -1;
+  int64_t ignore_index = -100;
+  double fill = 0;
+};
+ARGOSY_ATTRS(ClassAttrs, axis, ignore_index, fill)
+
+struct ClassWeightsAttrs {
+  int64_t ignore_index = -100;
+  int64_t classes = 1;
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(ClassWeightsAttrs, ignore_index, classes, dtype)
+
 // Raises unless reduction is 'mean', 'sum' or 'none'.
 ARGOSY_API void check_reduction(const char* op, const std::string& reduction);
 ARGOSY_API Tensor reduced(const Tensor& losses, const std::string& reduction);

@@ -57,6 +57,11 @@ struct InstanceNormAttrs {
 };
 ARGOSY_ATTRS(InstanceNormAttrs, epsilon, channel_last)
 
+struct NormAlongAttrs {
+  double p = 2;
+  op::IntArray axis = op::IntArray::all();
+};
+ARGOSY_ATTRS(NormAlongAttrs, p, axis)
 struct ChannelWindowAttrs {
   int64_t axis = 1;
   int64_t before = 0, after = 0;  // how many neighbours on each side
