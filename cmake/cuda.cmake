@@ -34,13 +34,12 @@ file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cu
   ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cc
   ${PROJECT_SOURCE_DIR}/src/argosy/cuda/*.cc)
-add_library(argosy_cuda SHARED EXCLUDE_FROM_ALL ${cuda_sources})
 if(NOT ARGOSY_CUDNN_FRONTEND)
   message(WARNING "There is no cudnn_frontend.h, so no fused attention on GPUs."
     " Do this: .venv/bin/pip install -r tools/requirements.cuda.txt")
   list(FILTER cuda_sources EXCLUDE REGEX "/cuda/(ops/)?attention\\.cc$")
 endif()
-add_library(argosy_cuda SHARED ${cuda_sources})
+add_library(argosy_cuda SHARED EXCLUDE_FROM_ALL ${cuda_sources})
 target_include_directories(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(argosy_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 if(ARGOSY_CUDNN_FRONTEND)
