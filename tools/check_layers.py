@@ -17,6 +17,7 @@ ROOMS = (
     "op",
     "streamed",
     "ops",
+    "cuda",
     "extension",
     "autograd",
     "program",

@@ -1,5 +1,6 @@
 #include "argosy/base/device.h"
 
+#include "argosy/op/accelerator.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/streamed/device.h"
@@ -39,6 +40,31 @@ PyObject* f_devices(Args) {
     if (PyList_Append(list.get(), item.get())) throw PythonError{};
   }
   return list.release();
+}
+
+// has_cuda() -> whether the library with GPU kernels is installed
+PyObject* f_has_cuda(Args) {
+  return PyBool_FromLong(op::has_cuda());
+}
+
+PyObject* f_cuda_count(Args) {
+  return PyLong_FromLong(op::cuda_count());
+}
+
+PyObject* f_start_cuda(Args) {
+  without_gil([] { op::start_cuda(); });
+  Py_RETURN_NONE;
+}
+
+// device_properties(place) -> {name: text}
+PyObject* f_device_properties(Args args) {
+  const Place place = to_place(args[0]);
+  Py all(check(PyDict_New()));
+  for (const auto& [name, value] : device::of(place).properties(place)) {
+    Py text(check(PyUnicode_FromString(value.c_str())));
+    if (PyDict_SetItemString(all.get(), name.c_str(), text.get())) throw PythonError{};
+  }
+  return all.release();
 }
 
 // copy_to(tensor, place, blocking) -> tensor without history. Not blocking: copies of pinned memory
@@ -180,6 +206,10 @@ PyObject* f_stop_streamed(Args) {
 }
 
 PyMethodDef functions[] = {FUNCTION("devices", f_devices, 0),
+                           FUNCTION("has_cuda", f_has_cuda, 0),
+                           FUNCTION("cuda_count", f_cuda_count, 0),
+                           FUNCTION("start_cuda", f_start_cuda, 0),
+                           FUNCTION("device_properties", f_device_properties, 1),
                            FUNCTION("copy_to", f_copy_to, 3),
                            FUNCTION("pin", f_pin, 2),
                            FUNCTION("current_stream", f_current_stream, 1),

@@ -42,7 +42,7 @@ def is_float16_supported(device=None):
         device (str | Place, optional): Which; default: the current one.
 
     Returns:
-        bool: True for GPUs.
+        bool: Whether it is a GPU.
 
     Raises:
         ValueError: There is no such device.

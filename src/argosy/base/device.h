@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "argosy/base/export.h"
@@ -38,6 +39,14 @@ class ARGOSY_API DeviceEvent : public RefCounted {
   virtual double milliseconds_to(DeviceEvent& later) = 0;
 };
 
+// Work that a stream was given once, to be enqueued again as a whole.
+class ARGOSY_API DeviceGraph : public RefCounted {
+ public:
+  // On the stream on which it was recorded, with the memory that it was recorded with: whatever
+  // that holds by now is read, and written. It must still be there.
+  virtual void launch() = 0;
+};
+
 // One kind of device. Members are thread safe; they throw Error(ErrorKind::device) for an index or
 // a stream that is not there, and for what work enqueued earlier failed with, which stays.
 class ARGOSY_API Device {
@@ -46,6 +55,8 @@ class ARGOSY_API Device {
   // What set_device takes before the colon.
   virtual const char* name() const = 0;
   virtual int count() const = 0;
+  // What is known of one: names and values. Values are texts or numbers in decimal.
+  virtual std::vector<std::pair<std::string, std::string>> properties(Place) { return {}; }
 
   // Memory whose first use is on `stream`. Null where there is none left.
   virtual void* allocate(Stream stream, size_t bytes) = 0;
@@ -53,6 +64,12 @@ class ARGOSY_API Device {
   // that record_use named. It is used again after that.
   virtual void release(Place place, void* block, size_t bytes) noexcept = 0;
   virtual size_t block_size(size_t bytes) const = 0;
+  // Bytes taken from the system, those that are kept for reuse included; 0: just what is in use.
+  virtual size_t reserved(Place) { return 0; }
+  // Gives what is kept for reuse back to the system.
+  virtual void release_cached(Place) {}
+  // For people: how the memory is cut, a line each.
+  virtual std::string report(Place) { return {}; }
   // Work on `stream` uses the block that `address` is in.
   virtual void record_use(Stream stream, const void* address) = 0;
   // What holds a place's memory, as far as the device knows: most bytes first.
@@ -85,6 +102,14 @@ class ARGOSY_API Device {
   virtual bool done(Stream stream) = 0;
   virtual void synchronize(Stream stream) = 0;  // blocks the calling thread
   virtual void synchronize(Place place) = 0;    // all streams
+
+  // Graphs, where it has them. From begin_graph on, what this thread enqueues on the stream is
+  // recorded instead of run, until end_graph. Memory that is taken meanwhile for results that do
+  // not leave the recording, and given back before its end, is the graphs' own from then on.
+  virtual bool has_graphs() const { return false; }
+  virtual void begin_graph(Stream) {}
+  // Null where what was enqueued cannot be recorded; nothing of it has run then, either.
+  virtual Ref<DeviceGraph> end_graph(Stream) noexcept { return {}; }
 };
 
 namespace device {

@@ -365,8 +365,15 @@ std::vector<std::string> DeviceHeap::holders() const {
   return lines;
 }
 
+Stats DeviceHeap::stats() {
+  Stats s = Heap::stats();
+  s.reserved = std::max(s.reserved, device_.reserved(place_));
+  s.peak_reserved = std::max(s.peak_reserved, s.reserved);
+  return s;
+}
+
 std::string DeviceHeap::dump_details() {
-  std::string text;
+  std::string text = device_.report(place_);
   for (const std::string& line : holders()) text += "  held by " + line + '\n';
   return text;
 }

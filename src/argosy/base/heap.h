@@ -275,7 +275,9 @@ class DeviceHeap : public Heap {
   void* allocate(size_t bytes) override;
   void deallocate(void* block, size_t bytes) noexcept override;
   size_t block_size(size_t bytes) const override;
+  void release_cached() override { device_.release_cached(place_); }
   std::string dump_details() override;
+  Stats stats() override;
 
  private:
   std::vector<std::string> holders() const override;

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "argosy/base/device.h"
 #include "argosy/kernels/cuda/runtime.h"
 #include "argosy/op/define.h"
 

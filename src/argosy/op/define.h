@@ -208,6 +208,11 @@ class OpBuilder : private Description {
     def_.kernels[0].back().any_order = true;
     return *this;
   }
+  // The kernel added last only computes numbers from attributes and calls run_elementwise.
+  OpBuilder& on_loops() {
+    def_.kernels[0].back().on_loops = true;
+    return *this;
+  }
   // Kernels may be given input 0 itself as output 0, for the in-place form; elementwise ones always
   // may.
   OpBuilder& overwrites() {

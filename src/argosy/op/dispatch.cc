@@ -208,14 +208,38 @@ template <class F>
   return nullptr;
 }
 
+// The same on a kind other than the CPU: its own kernels come first, then those of the CPU that it
+// takes.
+template <class F>
+[[gnu::noinline]] const KernelDef* kernel_on(DeviceKind kind, const OpDef& op, const Inputs& in,
+                                             const void* attrs, F&& declined) {
+  const Launcher& device = launcher(kind);
+  const DeviceKind own = device.kernels();
+  if (const KernelDef* k = first_kernel(op, in, attrs, own, declined)) return k;
+  if (own == DeviceKind::cpu) return nullptr;
+  const Placing* placing = placing_of(op);
+  const bool on_host = placing && placing->on_host && op.kernels[static_cast<int>(own)].empty();
+  if (!on_host && !device.takes_cpu_kernels()) return nullptr;
+  const bool any = on_host || !op.compose;
+  const KernelDef* first = nullptr;
+  for (const KernelDef& k : op.kernels[static_cast<int>(DeviceKind::cpu)]) {
+    if (!k.on_loops && (!any || first)) continue;
+    if (k.match && k.match(in, attrs)) continue;
+    if (k.on_loops || on_host) return &k;
+    first = &k;
+  }
+  return first;
+}
+
 // For a call that is run.
 [[gnu::always_inline]] inline const KernelDef* choose(const OpDef& op, const Inputs& in,
                                                       const void* attrs, DeviceKind device) {
-  const KernelDef* k =
-      first_kernel(op, in, attrs, device, [&](const KernelDef& other, const char* why_not) {
-        if (thread_state.explain) [[unlikely]]
-          explain(op, other.name + " declined: " + why_not);
-      });
+  const auto declined = [&](const KernelDef& other, const char* why_not) {
+    if (thread_state.explain) [[unlikely]]
+      explain(op, other.name + " declined: " + why_not);
+  };
+  const KernelDef* k = device == DeviceKind::cpu ? first_kernel(op, in, attrs, device, declined)
+                                                 : kernel_on(device, op, in, attrs, declined);
   if (k && thread_state.explain) [[unlikely]]
     explain(op, "ran " + k->name);
   return k;
@@ -239,7 +263,7 @@ InlineVector<Tensor, 4> dense_inputs(const Inputs& in) {
 [[gnu::noinline]] void run_on_device(const OpDef& op, const Inputs& in, const void* attrs,
                                      Tensors& out, Place place) {
   if (place.kind == DeviceKind::null) return;  // infers and counts bytes, computes nothing
-  const KernelDef* k = choose(op, in, attrs, kernels_of(op, place.kind));
+  const KernelDef* k = choose(op, in, attrs, place.kind);
   if (!k) fail_no_kernel(op, in, place);
   InlineVector<Tensor, 4> dense;
   if (!k->strided) dense = dense_inputs(in);
@@ -334,8 +358,9 @@ bool writes_directly(const OpDef& op, const Inputs& in) {
 
 const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attrs,
                              DeviceKind device) {
-  if (device != DeviceKind::cpu) device = kernels_of(op, device);
-  return first_kernel(op, in, attrs, device, [](const KernelDef&, const char*) {});
+  const auto declined = [](const KernelDef&, const char*) {};
+  return device == DeviceKind::cpu ? first_kernel(op, in, attrs, device, declined)
+                                   : kernel_on(device, op, in, attrs, declined);
 }
 
 Tensors views_of(const OpDef& op, const Tensor& x, const void* attrs) {

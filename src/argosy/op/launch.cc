@@ -69,11 +69,8 @@ Launcher& launcher(DeviceKind kind) {
   return *of_accelerator.load(std::memory_order_acquire);
 }
 
-DeviceKind kernels_of(const OpDef& op, DeviceKind device) {
-  const DeviceKind own = launcher(device).kernels();
-  if (own == DeviceKind::cpu || !op.kernels[static_cast<int>(own)].empty()) return own;
-  const Placing* placing = placing_of(op);
-  return placing && placing->on_host ? DeviceKind::cpu : own;
+void Launcher::loop(KernelFrame& frame, const cpu::LoopTable&, const void*, int) {
+  ARGOSY_THROW(internal) << '[' << frame.op.name << "] this device has no loops.";
 }
 
 void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place) {

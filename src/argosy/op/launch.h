@@ -3,6 +3,10 @@
 #include "argosy/base/device.h"
 #include "argosy/op/op.h"
 
+namespace argosy::cpu {
+struct LoopTable;
+}
+
 // How a device runs kernels. A kernel of its own (KernelDef::device) is called on the calling
 // thread and enqueues its work on stream_of(frame); a device without a Launcher needs nothing else.
 // One with a Launcher does what that says.
@@ -18,6 +22,12 @@ class ARGOSY_API Launcher {
   // that have no memory yet have it afterwards.
   virtual void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs,
                       Place place) = 0;
+  // Whether launch takes kernels of the CPU, too: where an op has no kernel of this device that
+  // takes the call, those that are on_loops, which call `loop`, and, where the op is not composed,
+  // the others.
+  virtual bool takes_cpu_kernels() const { return false; }
+  // run_elementwise on this device.
+  virtual void loop(KernelFrame& frame, const cpu::LoopTable& table, const void* params, int key);
   // Values of src into dst, both strided and on `place`, cast and broadcast; dst has elements.
   virtual void copy(const Tensor& dst, const Tensor& src, Place place) = 0;
 };
@@ -27,11 +37,8 @@ ARGOSY_API void set_launcher(Launcher* launcher);
 // Of a kind other than the CPU.
 ARGOSY_API Launcher& launcher(DeviceKind kind);
 
-// Whose kernels run an op on a kind other than the CPU: the device's own, or the CPU's where the op
-// works on the host.
-ARGOSY_API DeviceKind kernels_of(const OpDef& op, DeviceKind device);
-// Runs one of those on a place that is not the CPU. Operands that it reads on the host are brought
-// there.
+// Runs a kernel that find_kernel gave (op/dispatch.h) on a place that is not the CPU. Operands that
+// it reads on the host are brought there.
 ARGOSY_API void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place);
 
 // Where a kernel of the device's own enqueues its work: the calling thread's current one of the

@@ -13,15 +13,16 @@ namespace argosy::op {
 
 // Collects what this thread registers until `commit` makes all of it known at once, or nothing if
 // something is wrong with it. Look-ups of other threads go on meanwhile; what they hold stays
-// valid, since ops are never taken back. Kernels may be added to ops of the same Registration only:
-// those of ops in use are read without a lock.
+// valid, since ops are never taken back. Kernels may be added to ops of the same Registration only,
+// since those of ops in use are read without a lock; and, as long as the process has no
+// accelerator, kernels of the accelerator to any op: nobody reads those yet.
 class ARGOSY_API Registration {
  public:
   Registration();
   ~Registration();
   Registration(const Registration&) = delete;
   // The new ops, in the order in which they were registered. Throws Error: a name is taken, a
-  // kernel's op is not among the new ones, or what a function given to at_end throws.
+  // kernel may not come that late, or what a function given to at_end throws.
   std::vector<const OpDef*> commit();
 
   // For static initializers that find out only together what they describe: `fn` is called once all

@@ -145,6 +145,9 @@ struct KernelDef {
   DeviceKind device;
   bool strided = false;    // takes any strides; otherwise dispatch makes its inputs contiguous
   bool any_order = false;  // gives the same bits whatever the strides of its inputs
+  // Of the CPU: all that it does with operands is run_elementwise (ops/elementwise.h), so a device
+  // that has loops of its own runs it as it is.
+  bool on_loops = false;
   // Null, or why this kernel cannot do it. Reads shapes, dtypes, strides and attributes only.
   Erased<const char*, const Inputs&> match;
   Erased<void, KernelFrame&> run;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "argosy/base/device.h"
 #include "argosy/base/text.h"
 #include "argosy/op/library.h"
 #include "argosy/op/op.h"
@@ -160,8 +161,10 @@ std::vector<const OpDef*> Registration::commit() {
         << (*known.at(def.name)->file ? ", from " : "") << known.at(def.name)->file
         << ". Do this: give the new one another name; a library that was built again needs a new "
            "process.";
+  const bool no_accelerator = !device::find(kAccelerator);
   for (const Extra& e : fresh.extras)
-    ARGOSY_CHECK(!known.contains(e.op), invalid_argument)
+    ARGOSY_CHECK(!known.contains(e.op) || (e.kernel.device == kAccelerator && no_accelerator),
+                 invalid_argument)
         << '[' << e.op << "] the kernel " << e.kernel.name
         << " comes after the op was looked up. Do this: load its library before `import argosy`.";
   auto names = std::make_unique<ByName>(known);

@@ -1,10 +1,14 @@
 #include "argosy/ops/elementwise.h"
 
+#include "argosy/op/launch.h"
+
 namespace argosy::ops {
 
 void run_elementwise(op::KernelFrame& f, const cpu::LoopTable& table, const void* params,
                      double cost, int key) {
   const Tensor& y = f.out[0];
+  if (y.place().kind != DeviceKind::cpu) [[unlikely]]
+    return op::launcher(y.place().kind).loop(f, table, params, key);
   cpu::Loop loop = table[f.in.flat()[static_cast<size_t>(key)].dtype()];
   ARGOSY_CHECK(loop, type) << '[' << f.name() << "] is not defined for "
                            << f.in.flat()[static_cast<size_t>(key)].dtype()

@@ -14,10 +14,10 @@ namespace argosy::cuda {
 // Throws Error(ErrorKind::device), naming what was called, CUDA's name of the error and its text.
 [[noreturn]] void fail(cudaError_t status, const char* call, const char* file, int line);
 [[noreturn]] void fail_dtype(const char* what, DType dtype);
-#define ARGOSY_CUDA(call)                                                                   \
-  do {                                                                                      \
-    const cudaError_t status_ = (call);                                                     \
-    if (status_ != cudaSuccess) ::argosy::cuda::fail(status_, #call, __FILE__, __LINE__);   \
+#define ARGOSY_CUDA(call)                                                                 \
+  do {                                                                                    \
+    const cudaError_t status_ = (call);                                                   \
+    if (status_ != cudaSuccess) ::argosy::cuda::fail(status_, #call, __FILE__, __LINE__); \
   } while (0)
 // After a launch: what was wrong with its configuration. It does not wait.
 #define ARGOSY_CUDA_LAUNCHED() ARGOSY_CUDA(cudaGetLastError())
@@ -26,7 +26,8 @@ namespace argosy::cuda {
 int multiprocessors();
 
 // Blocks for `n` items of which a block takes `per_block`: at least 1, and at most as many as keep
-// the device full. Kernels that are launched so go over their items in a loop with the grid's stride.
+// the device full. Kernels that are launched so go over their items in a loop with the grid's
+// stride.
 int grid(int64_t n, int64_t per_block, int blocks_per_multiprocessor = 8);
 
 // A tensor's elements as kernels see them. Strides in elements, 0 where it is broadcast.

@@ -1,0 +1,514 @@
+#include "argosy/cuda/device.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "argosy/base/error.h"
+#include "argosy/base/text.h"
+#include "argosy/kernels/cuda/runtime.h"
+
+namespace argosy::cuda {
+namespace {
+
+thread_local int current_gpu = -1;
+// Whose pool grows on this thread: chunks are noted as its.
+struct Growing {
+  void* line = nullptr;
+  bool of_graphs = false;
+};
+thread_local Growing growing;
+// The line on which this thread records a graph.
+thread_local void* recording = nullptr;
+// In the child of a fork, where CUDA does not work.
+std::atomic<bool> forked{false};
+
+class Event final : public DeviceEvent {
+ public:
+  Event(Stream stream, cudaEvent_t event) : stream_(stream), event_(event) {}
+  ~Event() override {
+    if (!forked.load(std::memory_order_relaxed)) cudaEventDestroy(event_);
+  }
+  Stream stream() const override { return stream_; }
+  bool done() override {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) return false;
+    ARGOSY_CUDA(status);
+    return true;
+  }
+  void wait() override { ARGOSY_CUDA(cudaEventSynchronize(event_)); }
+  double milliseconds_to(DeviceEvent& later) override {
+    float milliseconds = 0;
+    ARGOSY_CUDA(cudaEventElapsedTime(&milliseconds, event_, static_cast<Event&>(later).event_));
+    return milliseconds;
+  }
+  cudaEvent_t cuda() const { return event_; }
+
+ private:
+  const Stream stream_;
+  const cudaEvent_t event_;
+};
+
+// Events without timing, for waiting only.
+struct SpareEvents {
+  Mutex mutex;
+  std::vector<cudaEvent_t> events ARGOSY_GUARDED_BY(mutex);
+};
+SpareEvents& spare_events(int gpu) {
+  static auto& all = *new std::array<SpareEvents, 64>;
+  return all[static_cast<size_t>(gpu)];
+}
+
+cudaEvent_t record_on(cudaStream_t stream, int gpu) {
+  use_gpu(gpu);
+  cudaEvent_t event = nullptr;
+  {
+    SpareEvents& spare = spare_events(gpu);
+    MutexLock lock(spare.mutex);
+    if (!spare.events.empty()) {
+      event = spare.events.back();
+      spare.events.pop_back();
+    }
+  }
+  if (!event) ARGOSY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  ARGOSY_CUDA(cudaEventRecord(event, stream));
+  return event;
+}
+
+void put_back(int gpu, const std::vector<cudaEvent_t>& events) {
+  SpareEvents& spare = spare_events(gpu);
+  MutexLock lock(spare.mutex);
+  spare.events.insert(spare.events.end(), events.begin(), events.end());
+}
+
+bool all_passed(const std::vector<cudaEvent_t>& events, bool wait) {
+  for (cudaEvent_t event : events) {
+    if (wait) cudaEventSynchronize(event);
+    if (cudaEventQuery(event) == cudaErrorNotReady) return false;
+  }
+  return true;
+}
+
+void* take_pinned(int, size_t bytes) {
+  void* block = nullptr;
+  if (cudaHostAlloc(&block, bytes, cudaHostAllocPortable) == cudaSuccess) return block;
+  cudaGetLastError();
+  return nullptr;
+}
+
+void drop_pinned(int, void* block, size_t) {
+  cudaFreeHost(block);
+}
+
+uintptr_t address_of(const void* p) {
+  return reinterpret_cast<uintptr_t>(p);
+}
+
+}  // namespace
+
+void use_gpu(int index) {
+  if (current_gpu == index) return;
+  ARGOSY_CUDA(cudaSetDevice(index));
+  current_gpu = index;
+}
+
+CudaDevice::CudaDevice(int count)
+    : count_(count),
+      chunks_from_{take_chunk, drop_chunk},
+      pinned_from_{take_pinned, drop_pinned},
+      table_(new std::atomic<Line*>[kMostLines] {}),
+      pinned_(&pinned_from_, 0, StreamPool::kGranule) {
+  pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
+  for (int i = 0; i < count; ++i) add_line({kAccelerator, static_cast<int16_t>(i)});
+}
+
+std::vector<std::pair<std::string, std::string>> CudaDevice::properties(Place place) {
+  check_place(place);
+  cudaDeviceProp p{};
+  ARGOSY_CUDA(cudaGetDeviceProperties(&p, place.index));
+  return {{"name", p.name},
+          {"major", std::to_string(p.major)},
+          {"minor", std::to_string(p.minor)},
+          {"total_memory", std::to_string(p.totalGlobalMem)},
+          {"multi_processor_count", std::to_string(p.multiProcessorCount)},
+          {"l2_cache_size", std::to_string(p.l2CacheSize)},
+          {"warp_size", std::to_string(p.warpSize)},
+          {"max_threads_per_multi_processor", std::to_string(p.maxThreadsPerMultiProcessor)},
+          {"shared_memory_per_block", std::to_string(p.sharedMemPerBlockOptin)}};
+}
+
+// --- memory ---
+
+void* CudaDevice::take_chunk(int index, size_t bytes) {
+  use_gpu(index);
+  void* chunk = nullptr;
+  if (cudaMalloc(&chunk, bytes) != cudaSuccess) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  CudaDevice& self = get();
+  MutexLock lock(self.chunks_mutex_);
+  self.chunks_.emplace(address_of(chunk),
+                       Chunk{bytes, static_cast<Line*>(growing.line), growing.of_graphs});
+  return chunk;
+}
+
+// cudaFree waits for the work that uses the chunk.
+void CudaDevice::drop_chunk(int index, void* chunk, size_t) {
+  use_gpu(index);
+  cudaFree(chunk);
+  CudaDevice& self = get();
+  MutexLock lock(self.chunks_mutex_);
+  self.chunks_.erase(address_of(chunk));
+}
+
+CudaDevice::Line* CudaDevice::line_of_memory(const void* address, bool* of_graphs) {
+  MutexLock lock(chunks_mutex_);
+  auto after = chunks_.upper_bound(address_of(address));
+  if (after == chunks_.begin()) return nullptr;
+  const auto& [begin, chunk] = *std::prev(after);
+  *of_graphs = chunk.of_graphs;
+  return address_of(address) - begin < chunk.bytes ? chunk.line : nullptr;
+}
+
+void* CudaDevice::allocate(Stream stream, size_t bytes) {
+  check_process();
+  Line& line = line_of(stream);
+  {
+    MutexLock lock(line.mutex);
+    growing = {&line, recording == &line};
+    if (recording == &line) return line.of_graphs.allocate(bytes);
+    if (!line.waiting.empty()) take_back(line);
+    if (void* block = line.pool.allocate(bytes)) return block;
+    take_back(line, /*wait=*/true);
+    if (void* block = line.pool.allocate(bytes)) return block;
+  }
+  release_cached(stream.place);
+  MutexLock lock(line.mutex);
+  growing = {&line, false};
+  return line.pool.allocate(bytes);
+}
+
+void CudaDevice::take_back(Line& line, bool wait) {
+  std::erase_if(line.waiting, [&](Waiting& w) {
+    if (!all_passed(w.events, wait)) return false;
+    put_back(line.stream.place.index, w.events);
+    line.pool.release(w.block, w.bytes);
+    return true;
+  });
+}
+
+std::vector<CudaDevice::Line*> CudaDevice::users_of(const void* block, size_t bytes,
+                                                    const Line* own) {
+  std::vector<Line*> users;
+  if (!used_elsewhere_.load(std::memory_order_relaxed)) return users;
+  MutexLock lock(chunks_mutex_);
+  auto begin = users_.lower_bound(address_of(block));
+  auto end = users_.lower_bound(address_of(block) + std::max<size_t>(bytes, 1));
+  for (auto at = begin; at != end; ++at)
+    if (at->second != own && std::ranges::find(users, at->second) == users.end())
+      users.push_back(at->second);
+  used_elsewhere_.fetch_sub(static_cast<size_t>(std::distance(begin, end)));
+  users_.erase(begin, end);
+  return users;
+}
+
+void CudaDevice::release(Place place, void* block, size_t bytes) noexcept {
+  if (forked.load(std::memory_order_relaxed)) return;
+  bool of_graphs = false;
+  Line* line = line_of_memory(block, &of_graphs);
+  if (!line) return;
+  if (of_graphs) {
+    MutexLock lock(line->mutex);
+    return line->of_graphs.release(block, bytes);
+  }
+  Waiting waiting{block, bytes, {}};
+  try {
+    for (Line* user : users_of(block, bytes, line))
+      waiting.events.push_back(record_on(user->cuda, place.index));
+  } catch (const Error&) {
+    return;  // the device has failed, and so does whoever uses it next
+  }
+  MutexLock lock(line->mutex);
+  if (waiting.events.empty())
+    line->pool.release(block, bytes);
+  else
+    line->waiting.push_back(std::move(waiting));
+}
+
+void CudaDevice::record_use(Stream stream, const void* address) {
+  check_process();
+  Line& line = line_of(stream);
+  MutexLock lock(chunks_mutex_);
+  users_.emplace(address_of(address), &line);
+  used_elsewhere_.fetch_add(1);
+}
+
+size_t CudaDevice::reserved(Place place) {
+  size_t bytes = 0;
+  for (Line* line : lines_of(place)) {
+    MutexLock lock(line->mutex);
+    bytes += line->pool.reserved() + line->of_graphs.reserved();
+  }
+  return bytes;
+}
+
+void CudaDevice::release_cached(Place place) {
+  check_process();
+  for (Line* line : lines_of(place)) {
+    MutexLock lock(line->mutex);
+    take_back(*line, /*wait=*/true);
+    line->pool.release_cached();
+  }
+}
+
+std::string CudaDevice::report(Place place) {
+  std::string text;
+  for (Line* line : lines_of(place)) {
+    MutexLock lock(line->mutex);
+    if (!line->pool.reserved()) continue;
+    text += "stream " + std::to_string(line->stream.id) + '\n' + line->pool.report();
+    text += "kept for reuse   " +
+            bytes_text(static_cast<int64_t>(line->pool.reserved() - line->pool.in_use())) + '\n';
+  }
+  return text;
+}
+
+// --- copies ---
+
+void CudaDevice::copy_from_host(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  const cudaStream_t s = this->stream(stream);
+  ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s));
+  // Of memory that is not pinned CUDA has a copy of its own by now.
+  if (device::is_pinned(from)) ARGOSY_CUDA(cudaStreamSynchronize(s));
+}
+
+void CudaDevice::copy_to_host(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  const cudaStream_t s = this->stream(stream);
+  ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s));
+  ARGOSY_CUDA(cudaStreamSynchronize(s));
+}
+
+void* CudaDevice::allocate_pinned(size_t bytes) {
+  check_process();
+  use_gpu(current_gpu < 0 ? 0 : current_gpu);
+  MutexLock lock(pinned_mutex_);
+  take_back_pinned();
+  const size_t size = StreamPool::rounded(bytes);
+  void* block = pinned_.allocate(size, 0);
+  if (block) pinned_blocks_.emplace(block, PinnedBlock{size, {}});
+  return block;
+}
+
+void CudaDevice::take_back_pinned() {
+  std::erase_if(pinned_waiting_, [&](Waiting& w) {
+    if (!all_passed(w.events, false)) return false;
+    for (cudaEvent_t event : w.events) cudaEventDestroy(event);
+    pinned_.deallocate(w.block);
+    return true;
+  });
+}
+
+void CudaDevice::release_pinned(void* block) noexcept {
+  if (forked.load(std::memory_order_relaxed)) return;
+  MutexLock lock(pinned_mutex_);
+  auto found = pinned_blocks_.find(block);
+  if (found == pinned_blocks_.end()) return;
+  Waiting waiting{block, found->second.bytes, {}};
+  try {
+    for (Line* user : found->second.users)
+      waiting.events.push_back(record_on(user->cuda, user->stream.place.index));
+  } catch (const Error&) {
+    return;
+  }
+  pinned_blocks_.erase(found);
+  if (waiting.events.empty())
+    pinned_.deallocate(block);
+  else
+    pinned_waiting_.push_back(std::move(waiting));
+}
+
+void CudaDevice::note_pinned(const void* address, Line& line) {
+  MutexLock lock(pinned_mutex_);
+  for (auto& [begin, block] : pinned_blocks_) {
+    if (address_of(address) - address_of(begin) >= block.bytes) continue;
+    if (std::ranges::find(block.users, &line) == block.users.end()) block.users.push_back(&line);
+    return;
+  }
+}
+
+void CudaDevice::copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  note_pinned(from, line_of(stream));
+  ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, this->stream(stream)));
+}
+
+void CudaDevice::copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) {
+  if (!bytes) return;
+  note_pinned(to, line_of(stream));
+  ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, this->stream(stream)));
+}
+
+// --- streams ---
+
+CudaDevice::Line& CudaDevice::add_line(Place place) {
+  use_gpu(place.index);
+  cudaStream_t cuda = nullptr;
+  ARGOSY_CUDA(cudaStreamCreateWithFlags(&cuda, cudaStreamNonBlocking));
+  MutexLock lock(mutex_);
+  const size_t number = lines_.size();
+  ARGOSY_CHECK(number < kMostLines, device)
+      << "[gpu] there are " << kMostLines << " streams already. Do this: use those again.";
+  // The streams that every place has are known as 0.
+  const auto id = static_cast<uint32_t>(number < static_cast<size_t>(count_) ? 0 : number);
+  Line& line = lines_.emplace_back(Stream{place, id}, cuda, &chunks_from_);
+  table_[number].store(&line, std::memory_order_release);
+  return line;
+}
+
+CudaDevice::Line& CudaDevice::line_of(Stream stream) {
+  const size_t number = stream.id ? stream.id : static_cast<size_t>(stream.place.index);
+  Line* line = number < kMostLines ? table_[number].load(std::memory_order_acquire) : nullptr;
+  if (!line || line->stream != stream) [[unlikely]] {
+    check_place(stream.place);
+    ARGOSY_THROW(device) << "[gpu] there is no stream " << stream.id << " on "
+                         << "gpu:" << static_cast<int>(stream.place.index) << '.';
+  }
+  return *line;
+}
+
+cudaStream_t CudaDevice::stream(Stream stream) {
+  check_process();
+  use_gpu(stream.place.index);
+  return line_of(stream).cuda;
+}
+
+std::vector<CudaDevice::Line*> CudaDevice::lines_of(Place place) {
+  std::vector<Line*> found;
+  MutexLock lock(mutex_);
+  for (Line& line : lines_)
+    if (line.stream.place == place) found.push_back(&line);
+  return found;
+}
+
+Stream CudaDevice::make_stream(Place place) {
+  check_process();
+  check_place(place);
+  {
+    MutexLock lock(mutex_);
+    for (size_t i = 0; i < dropped_.size(); ++i) {
+      Line* line = dropped_[i];
+      if (line->stream.place != place) continue;
+      dropped_.erase(dropped_.begin() + static_cast<ptrdiff_t>(i));
+      return line->stream;
+    }
+  }
+  return add_line(place).stream;
+}
+
+// The next who wants a stream gets this one: its work runs in order.
+void CudaDevice::drop_stream(Stream stream) noexcept {
+  if (!stream.id || stream.id >= kMostLines) return;
+  Line* line = table_[stream.id].load(std::memory_order_acquire);
+  if (!line) return;
+  MutexLock lock(mutex_);
+  dropped_.push_back(line);
+}
+
+Ref<DeviceEvent> CudaDevice::record(Stream stream) {
+  const cudaStream_t s = this->stream(stream);
+  cudaEvent_t event = nullptr;
+  ARGOSY_CUDA(cudaEventCreate(&event));
+  Ref<DeviceEvent> made = Ref<DeviceEvent>::adopt(new Event(stream, event));
+  ARGOSY_CUDA(cudaEventRecord(event, s));
+  return made;
+}
+
+void CudaDevice::wait(Stream stream, DeviceEvent& event) {
+  ARGOSY_CUDA(cudaStreamWaitEvent(this->stream(stream), static_cast<Event&>(event).cuda(), 0));
+}
+
+bool CudaDevice::done(Stream stream) {
+  const cudaError_t status = cudaStreamQuery(this->stream(stream));
+  if (status == cudaErrorNotReady) return false;
+  ARGOSY_CUDA(status);
+  return true;
+}
+
+void CudaDevice::synchronize(Stream stream) {
+  ARGOSY_CUDA(cudaStreamSynchronize(this->stream(stream)));
+}
+
+void CudaDevice::synchronize(Place place) {
+  check_process();
+  check_place(place);
+  use_gpu(place.index);
+  ARGOSY_CUDA(cudaDeviceSynchronize());
+}
+
+// --- graphs ---
+
+namespace {
+
+class Graph final : public DeviceGraph {
+ public:
+  Graph(cudaGraphExec_t graph, cudaStream_t stream, int gpu)
+      : graph_(graph), stream_(stream), gpu_(gpu) {}
+  // What was launched goes on.
+  ~Graph() override {
+    if (!forked.load(std::memory_order_relaxed)) cudaGraphExecDestroy(graph_);
+  }
+  void launch() override {
+    use_gpu(gpu_);
+    ARGOSY_CUDA(cudaGraphLaunch(graph_, stream_));
+  }
+
+ private:
+  const cudaGraphExec_t graph_;
+  const cudaStream_t stream_;
+  const int gpu_;
+};
+
+}  // namespace
+
+void CudaDevice::begin_graph(Stream stream) {
+  const cudaStream_t s = this->stream(stream);
+  // Calls of other threads are none of its business.
+  ARGOSY_CUDA(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+  recording = &line_of(stream);
+}
+
+Ref<DeviceGraph> CudaDevice::end_graph(Stream stream) noexcept {
+  Line& line = line_of(stream);
+  recording = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t made = nullptr;
+  bool good = cudaStreamEndCapture(line.cuda, &graph) == cudaSuccess && graph;
+  good = good && cudaGraphInstantiate(&made, graph, 0) == cudaSuccess;
+  if (graph) cudaGraphDestroy(graph);
+  if (!good) {
+    cudaGetLastError();
+    return {};
+  }
+  return Ref<DeviceGraph>::adopt(new Graph(made, line.cuda, stream.place.index));
+}
+
+// --- checks ---
+
+void CudaDevice::check_process() {
+  ARGOSY_CHECK(!forked.load(std::memory_order_relaxed), device)
+      << "[gpu] a forked process cannot use its parent's GPUs. Do this: use the CPU there, or "
+         "start "
+         "processes by 'spawn'.";
+}
+
+void CudaDevice::check_place(Place place) const {
+  ARGOSY_CHECK(place.index >= 0 && place.index < count_, device)
+      << "[gpu] there is no gpu:" << static_cast<int>(place.index) << ": expected an index below "
+      << count_ << ". Do this: see device.cuda.device_count().";
+}
+
+}  // namespace argosy::cuda

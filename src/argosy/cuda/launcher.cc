@@ -1,0 +1,61 @@
+#include "argosy/cuda/launcher.h"
+
+#include <algorithm>
+
+#include "argosy/base/profile.h"
+#include "argosy/cuda/call.h"
+#include "argosy/cuda/device.h"
+#include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/kernels/cuda/copy.h"
+#include "argosy/kernels/cuda/loops.h"
+#include "argosy/op/copy.h"
+
+namespace argosy::cuda {
+
+void CudaLauncher::launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
+                          Place place) {
+  use_gpu(place.index);
+  if (kernel.device == kAccelerator || kernel.on_loops)
+    kernel.run(frame, attrs);
+  else
+    run_on_host(kernel, frame, attrs, place);
+  if (blocking_) [[unlikely]]
+    check(frame, place);
+}
+
+void CudaLauncher::check(const op::KernelFrame& frame, Place place) const {
+  const cudaError_t status =
+      cudaStreamSynchronize(CudaDevice::get().stream(device::current(place)));
+  if (status == cudaSuccess) return;
+  ARGOSY_THROW(device) << '[' << frame.op.name
+                       << "] failed on gpu:" << static_cast<int>(place.index) << ": "
+                       << cudaGetErrorString(status)
+                       << ". Do this: start the process again; run it under compute-sanitizer to "
+                          "find the access.";
+}
+
+void CudaLauncher::loop(op::KernelFrame& frame, const cpu::LoopTable& table, const void* params,
+                        int key) {
+  const Tensor& y = frame.out[0];
+  if (y.numel() == 0) return;
+  constexpr size_t kMost = 12;
+  View views[kMost];
+  const auto in = frame.in.flat();
+  ARGOSY_INVARIANT(in.size() + frame.out.size() <= kMost);
+  for (size_t i = 0; i < in.size(); ++i) views[i] = view_of(in[i], y.shape());
+  for (size_t i = 0; i < frame.out.size(); ++i) views[in.size() + i] = view_of(frame.out[i]);
+  const LoopCall call{views, static_cast<int>(in.size()), static_cast<int>(frame.out.size()),
+                      in[static_cast<size_t>(key)].dtype(),
+                      static_cast<const cpu::LoopParams*>(params)};
+  const DeviceLoop found = find_loop(&table);
+  if (found && found(stream_of(frame), call)) return;
+  ARGOSY_THROW(type) << '[' << frame.name() << "] is not defined for " << call.key
+                     << " on GPUs. Do this: cast with .astype(..), or compute it on the CPU.";
+}
+
+void CudaLauncher::copy(const Tensor& dst, const Tensor& src, Place place) {
+  cuda::copy(CudaDevice::get().stream(device::current(place)), view_of(dst),
+             view_of(src, dst.shape()));
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,37 @@
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+
+#include "argosy/base/error.h"
+#include "argosy/base/export.h"
+#include "argosy/cuda/device.h"
+#include "argosy/cuda/launcher.h"
+
+// What op/accelerator.cc calls after this library's kernels are registered.
+namespace argosy::cuda {
+namespace {
+
+CudaDevice* started = nullptr;  // set once, under the lock of op::start_cuda
+
+}  // namespace
+
+CudaDevice& CudaDevice::get() {
+  return *started;
+}
+
+}  // namespace argosy::cuda
+
+extern "C" ARGOSY_API void argosy_cuda_start() {
+  using namespace argosy;
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  ARGOSY_CHECK(status == cudaSuccess && count > 0, device)
+      << "[gpu] CUDA cannot start: " << cudaGetErrorString(status)
+      << ". Do this: see whether `nvidia-smi` lists a GPU and its driver is new enough for CUDA "
+      << CUDART_VERSION / 1000 << '.' << CUDART_VERSION % 1000 / 10 << '.';
+  // Both live as long as the process.
+  if (!cuda::started) cuda::started = new cuda::CudaDevice(count);
+  const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+  device::add(cuda::started);
+  op::set_launcher(new cuda::CudaLauncher(blocking && *blocking == '1'));
+}
