@@ -31,7 +31,7 @@ roots = {sysconfig.get_paths()["purelib"], *site.getsitepackages(), site.getuser
 print(":".join(p for r in sorted(roots) for p in sorted(glob.glob(r + "/nvidia/*/lib"))))
 PY
 )
-export LD_LIBRARY_PATH=$root/python/argosy/lib:$wheels:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-}
+export LD_LIBRARY_PATH=$root/python/argosy/lib:$wheels:/usr/local/cuda/lib64:/usr/local/nvidia/lib64:${LD_LIBRARY_PATH:-}
 export PYTHONPATH=$root/python:$root
 export PYTHONDONTWRITEBYTECODE=1 COLUMNS=400
 export PATH=$PATH:/usr/local/cuda/bin
@@ -54,8 +54,10 @@ smoke() {
 tests() {
   local name=$1 limit=$2
   shift 2
-  OMP_NUM_THREADS=1 ARGOSY_NUM_THREADS=1 stage "$name" "$limit" \
-    "$python" -m pytest -p no:cacheprovider -n "$jobs" --device gpu --timeout 60 --tb short -rfE "$@"
+  # A kernel that does not end blocks signals too, so a thread ends the process.
+  ARGOSY_TEST_FAILURES=$out/$name.dead OMP_NUM_THREADS=1 ARGOSY_NUM_THREADS=1 stage "$name" "$limit" \
+    "$python" -m pytest -p no:cacheprovider -n "$jobs" --max-worker-restart 300 --device gpu \
+    --timeout 60 --timeout-method thread --tb short -rfE "$@"
 }
 
 ops() {
@@ -83,7 +85,7 @@ bench() {
   stage bench "${LIMIT_BENCH:-200}" "$python" benchmarks/gpu.py ${ARGS_BENCH:-}
 }
 
-rm -f "$out/stages"
+rm -f "$out/stages" "$out"/*.dead
 wanted=${*:-smoke ops}
 [[ $wanted == all ]] && wanted="smoke ops python sanitizer bench"
 for name in $wanted; do

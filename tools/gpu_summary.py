@@ -19,7 +19,12 @@ def main(folder):
         lines = (folder / f"{name}.log").read_text(errors="replace").splitlines()
         head = f"== {name}: exit {code} after {seconds} s"
         if name in ("ops", "python"):
+            dead = folder / f"{name}.dead"
             parts.append([head, *tests(lines)])
+            if dead.exists():
+                ended = dead.read_text().splitlines()
+                parts[-1].insert(1, f"{len(ended)} tests left the GPU unusable:")
+                parts[-1][2:2] = ["  " + line.rpartition("::")[2][:220] for line in ended[:15]]
         elif name == "bench":
             figures = [head, *(line[:160] for line in lines[-70:])]
         else:
