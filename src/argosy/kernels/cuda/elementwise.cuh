@@ -119,6 +119,7 @@ __device__ __forceinline__ void offsets_of(const Walk<count>& w, uint32_t item,
                                            int64_t (&offset)[count]) {
 #pragma unroll
   for (int k = 0; k < count; ++k) offset[k] = 0;
+#pragma unroll 1
   for (int d = w.rank - 1; d > 0; --d) {
     const uint32_t q = w.size[d].quotient(item), r = item - q * w.size[d].d;
 #pragma unroll
