@@ -28,8 +28,7 @@ __global__ void __launch_bounds__(kThreads) fill_all(T* to, int64_t n, const T i
   for (int j = 0; j < kEach; ++j) pack.at[j] = item;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  for (int64_t i = first; i < n / kEach; i += step)
-    reinterpret_cast<Pack<T, kEach>*>(to)[i] = pack;
+  for (int64_t i = first; i < n / kEach; i += step) reinterpret_cast<Pack<T, kEach>*>(to)[i] = pack;
   if (first < n % kEach) to[n / kEach * kEach + first] = item;
 }
 
@@ -183,8 +182,8 @@ void fill(cudaStream_t stream, const View& to, const void* item) {
       ARGOSY_CUDA(cudaMemsetAsync(to.data, bytes[0], static_cast<size_t>(n) * sizeof(T), stream));
       return;
     }
-    fill_all<T><<<grid(n / kPack<T> + 1, kThreads), kThreads, 0, stream>>>(
-        static_cast<T*>(to.data), n, value);
+    fill_all<T><<<grid(n / kPack<T> + 1, kThreads), kThreads, 0, stream>>>(static_cast<T*>(to.data),
+                                                                           n, value);
     ARGOSY_CUDA_LAUNCHED();
   });
 }
