@@ -41,6 +41,13 @@ struct DropoutAttrs {
 };
 ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
 
+struct ClipGradNormAttrs {
+  double max_norm = 1;
+  double norm_type = 2;
+  bool error_if_nonfinite = false;
+};
+ARGOSY_ATTRS(ClipGradNormAttrs, max_norm, norm_type, error_if_nonfinite)
+
 // Rows of weight; zeros where x is padding_idx (-1: none).
 // sparse: the gradient of weight is row-sparse.
 ARGOSY_API Tensor embedding(const Tensor& x, const Tensor& weight, int64_t padding_idx = -1,
