@@ -89,6 +89,12 @@ ARGOSY_API void pixel_unshuffle_run(op::KernelFrame& f, const PixelUnshuffleAttr
 ARGOSY_API void channel_shuffle_run(op::KernelFrame& f, const ChannelShuffleAttrs& a);
 ARGOSY_API void channel_unshuffle_run(op::KernelFrame& f, const ChannelShuffleAttrs& a);
 ARGOSY_API void temporal_shift_run(op::KernelFrame& f, const TemporalShiftAttrs& a);
+struct ClipGradNormAttrs {
+  double max_norm = 1;
+  double norm_type = 2;
+  bool error_if_nonfinite = false;
+};
+ARGOSY_ATTRS(ClipGradNormAttrs, max_norm, norm_type, error_if_nonfinite)
 
 // Rows of weight; zeros where x is padding_idx (-1: none).
 // sparse: the gradient of weight is row-sparse.
