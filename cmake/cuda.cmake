@@ -14,17 +14,37 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 enable_language(CUDA)
-set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+# CMake 3.25 does not know what CUDA 13 calls the standard.
+set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
 find_package(CUDAToolkit REQUIRED)
+
+# cuDNN's C++ front end, headers of a wheel (tools/requirements.cuda.txt) or of anywhere. Without it
+# attention runs as products and a softmax.
+if(NOT ARGOSY_CUDNN_FRONTEND AND ARGOSY_PYTHON)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/locate.py
+      nvidia-cudnn-frontend cudnn_frontend.h
+    OUTPUT_VARIABLE located OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(located)
+    set(ARGOSY_CUDNN_FRONTEND ${located} CACHE PATH "The folder with cudnn_frontend.h" FORCE)
+  endif()
+endif()
 
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cu
   ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cc
   ${PROJECT_SOURCE_DIR}/src/argosy/cuda/*.cc)
-add_library(argosy_cuda SHARED ${cuda_sources})
+if(NOT ARGOSY_CUDNN_FRONTEND)
+  message(WARNING "There is no cudnn_frontend.h, so no fused attention on GPUs."
+    " Do this: .venv/bin/pip install -r tools/requirements.cuda.txt")
+  list(FILTER cuda_sources EXCLUDE REGEX "/cuda/(ops/)?attention\\.cc$")
+endif()
+add_library(argosy_cuda SHARED EXCLUDE_FROM_ALL ${cuda_sources})
 target_include_directories(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(argosy_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+if(ARGOSY_CUDNN_FRONTEND)
+  target_include_directories(argosy_cuda SYSTEM PRIVATE ${ARGOSY_CUDNN_FRONTEND})
+endif()
 target_compile_options(argosy_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-fvisibility=hidden>")
 target_link_libraries(argosy_cuda PRIVATE argosy argosy_flags argosy_baseline

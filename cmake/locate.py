@@ -1,7 +1,8 @@
-"""Print, for CMake, the folders of oneDNN's config and OpenBLAS."""
+"""Print, for CMake, the folders of oneDNN's config and OpenBLAS, or with PACKAGE FILE that of a file."""
 
 import importlib.metadata
 import os
+import sys
 
 
 def folder_of(package, name):
@@ -11,6 +12,9 @@ def folder_of(package, name):
     raise SystemExit(f"{package} has no file {name}; install it with: pip install {package}")
 
 
+if len(sys.argv) == 3:
+    print(folder_of(*sys.argv[1:]))
+    raise SystemExit
 print(
     folder_of("onednn-devel-cpu-gomp", "dnnl-config.cmake"),
     os.path.dirname(folder_of("scipy-openblas32", "libscipy_openblas.so")),

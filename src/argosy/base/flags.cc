@@ -48,6 +48,12 @@ std::span<Flag> table() {
       {"FLAGS_conv_workspace_size_limit", 512_i, gpu, "MiB of scratch for a convolution."},
       {"FLAGS_cudnn_batchnorm_spatial_persistent", false, gpu, "A variant of batch norm on GPUs."},
       {"FLAGS_gemm_use_half_precision_compute_type", false, gpu, "Accumulate products in half."},
+      {"FLAGS_allow_tf32", false, live,
+       "Let GPUs round the factors of float32 products to TF32 (10 bits), which is faster. "
+       "NVIDIA's libraries obey NVIDIA_TF32_OVERRIDE of the environment before it."},
+      {"FLAGS_cublaslt_exhaustive_search_times", 0_i, live,
+       "How often a GPU times each algorithm of a product to find the fastest; 0: it takes the one "
+       "that cuBLASLt expects to be."},
       {"FLAGS_use_autotune", false, none, "Try kernels and keep the best."},
       {"FLAGS_use_mkldnn", false, none, "Use oneDNN. Where it is best, it is used anyway."},
       {"FLAGS_use_onednn", false, none, "Use oneDNN. Where it is best, it is used anyway."},
@@ -85,6 +91,8 @@ std::span<Flag> table() {
        "pool, or system: each block from the C library, for sanitizers."},
       {"ARGOSY_MEMORY_LIMIT_MB", 0_i, startup,
        "Most memory to use on the CPU, in MiB; 0: no limit."},
+      {"ARGOSY_DEVICE_GRAPHS", true, startup,
+       "Runs of kernels in plans for a device are recorded and launched as one, where it can."},
       {"ARGOSY_STREAMED_DEVICES", 0_i, startup,
        "Devices streamed:0, .. to test with, see devices.md; 0: none."},
       {"ARGOSY_STREAMED_DELAY_US", 0_i, startup,

@@ -171,3 +171,33 @@ def test_a_device_that_fails_in_fit_stays_failed(streamed):
     again = paddle.Model(network())
     again.prepare(paddle.optimizer.SGD(0.1, parameters=again.parameters()), Loss())
     again.fit(Rows(None), batch_size=4, epochs=1, verbose=0)
+
+
+def test_steps_that_repeat_are_launched_as_graphs(streamed):
+    """Kernels that meet the same memory again run by a graph, whatever values it holds by then."""
+    w = np.eye(4, dtype="float32")
+
+    def losses():
+        weight = paddle.to_tensor(w)
+
+        @paddle.jit.to_static
+        def step(x):
+            h = paddle.tanh(x @ weight)
+            h = paddle.exp(h * 0.5) - h
+            h = paddle.sqrt(h * h + 1.0) @ weight
+            return (h * h).sum(), h.mean()
+
+        x = paddle.to_tensor(X[:4, :4])
+        found = []
+        for i in range(8):
+            x[:] = paddle.to_tensor(X[i : i + 4, :4])  # in the memory where it was
+            if i == 5:
+                weight.set_value(2 * w)
+            found.append([float(v) for v in step(x)])
+        return found
+
+    want = on("cpu", losses)
+    paddle.device.set_device("streamed:0")
+    before = _core.graph_launches()
+    assert losses() == want
+    assert _core.graph_launches() >= before + 4

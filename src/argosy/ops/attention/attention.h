@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "argosy/op/define.h"
 
 // Attention of query [batch, length, heads, dim], key and value [batch, key length, key heads, dim]
@@ -12,6 +14,24 @@ struct ScoreAttrs {
   bool is_causal = false;
   double scale = 0;  // 0: 1 / sqrt(dim)
 };
+
+// Of fill_future.
+struct FutureAttrs {
+  double value = -std::numeric_limits<double>::infinity();
+};
+ARGOSY_ATTRS(FutureAttrs, value)
+
+struct VarlenMaskAttrs {
+  bool is_causal = false;
+};
+ARGOSY_ATTRS(VarlenMaskAttrs, is_causal)
+// Of tiled_attention and its gradient.
+struct TiledAttrs {
+  bool is_causal = false;
+  double scale = 0;   // 0: 1 / sqrt(dim)
+  double factor = 1;  // on weights that `bits` keep
+};
+ARGOSY_ATTRS(TiledAttrs, is_causal, scale, factor)
 
 // Raises for operands that do not fit.
 void check_attention(const char* op, const Tensor& q, const Tensor& k, const Tensor& v);

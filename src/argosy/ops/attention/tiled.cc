@@ -69,13 +69,6 @@ ARGOSY_OP(attention_bits, BitsAttrs)
 
 // --- attention ---
 
-struct TiledAttrs {
-  bool is_causal = false;
-  double scale = 0;   // 0: 1 / sqrt(dim)
-  double factor = 1;  // on weights that `bits` keep
-};
-ARGOSY_ATTRS(TiledAttrs, is_causal, scale, factor)
-
 ScoreAttrs scores_of(const TiledAttrs& a) {
   return {a.is_causal, a.scale};
 }

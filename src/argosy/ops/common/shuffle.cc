@@ -43,17 +43,6 @@ void check_image(const char* op, const Tensor& x) {
 
 // --- pixel shuffle ---
 
-struct ShuffleAttrs {
-  int64_t upscale_factor = 1;
-  std::string data_format = "NCHW";
-};
-ARGOSY_ATTRS(ShuffleAttrs, upscale_factor, data_format)
-struct UnshuffleAttrs {
-  int64_t downscale_factor = 1;
-  std::string data_format = "NCHW";
-};
-ARGOSY_ATTRS(UnshuffleAttrs, downscale_factor, data_format)
-
 int64_t times(int64_t a, int64_t b) {
   return a < 0 ? a : a * b;
 }
@@ -61,7 +50,7 @@ int64_t over(int64_t a, int64_t b) {
   return a < 0 ? a : a / b;
 }
 
-void shuffle_infer(InferContext& c, const ShuffleAttrs& a) {
+void shuffle_infer(InferContext& c, const PixelShuffleAttrs& a) {
   const bool last = channel_last("pixel_shuffle", a.data_format);
   check_image("pixel_shuffle", c.in[0]);
   Shape& out = c.out[0].shape;
@@ -76,7 +65,7 @@ void shuffle_infer(InferContext& c, const ShuffleAttrs& a) {
   channels = over(channels, r * r);
   for (int i = 0; i < 2; ++i) out[(last ? 1 : 2) + i] = times(out[(last ? 1 : 2) + i], r);
 }
-void unshuffle_infer(InferContext& c, const UnshuffleAttrs& a) {
+void unshuffle_infer(InferContext& c, const PixelUnshuffleAttrs& a) {
   const bool last = channel_last("pixel_unshuffle", a.data_format);
   check_image("pixel_unshuffle", c.in[0]);
   Shape& out = c.out[0].shape;
@@ -105,11 +94,11 @@ Views views_of(const Tensor& small, const Tensor& large, int64_t r, bool last) {
           large.view(shape, {l.sn, l.sc, l.sh * r, l.sh, l.sw * r, l.sw})};
 }
 
-void shuffle_run(KernelFrame& f, const ShuffleAttrs& a) {
+void shuffle_run(KernelFrame& f, const PixelShuffleAttrs& a) {
   Views v = views_of(f.in[0], f.out[0], a.upscale_factor, a.data_format == "NHWC");
   op::copy_into(v.large, v.small);
 }
-void unshuffle_run(KernelFrame& f, const UnshuffleAttrs& a) {
+void unshuffle_run(KernelFrame& f, const PixelUnshuffleAttrs& a) {
   Views v = views_of(f.out[0], f.in[0], a.downscale_factor, a.data_format == "NHWC");
   op::copy_into(v.small, v.large);
 }
@@ -117,16 +106,16 @@ void unshuffle_run(KernelFrame& f, const UnshuffleAttrs& a) {
 Tensor call(const char* op, const Tensor& x, const void* attrs) {
   return std::move(op::dispatch(op::get(op), Inputs({&x, 1}), attrs)[0]);
 }
-Tensors shuffle_grad(const GradCall& c, const ShuffleAttrs& a) {
-  const UnshuffleAttrs back{a.upscale_factor, a.data_format};
+Tensors shuffle_grad(const GradCall& c, const PixelShuffleAttrs& a) {
+  const PixelUnshuffleAttrs back{a.upscale_factor, a.data_format};
   return call("pixel_unshuffle", c.dy(), &back);
 }
-Tensors unshuffle_grad(const GradCall& c, const UnshuffleAttrs& a) {
-  const ShuffleAttrs back{a.downscale_factor, a.data_format};
+Tensors unshuffle_grad(const GradCall& c, const PixelUnshuffleAttrs& a) {
+  const PixelShuffleAttrs back{a.downscale_factor, a.data_format};
   return call("pixel_shuffle", c.dy(), &back);
 }
 
-ARGOSY_OP(pixel_shuffle, ShuffleAttrs)
+ARGOSY_OP(pixel_shuffle, PixelShuffleAttrs)
     .python("nn.functional.pixel_shuffle(x, upscale_factor, data_format='NCHW', name=None)")
     .alias("input", "x")
     .doc("[N, C r^2, H, W] to [N, C, H r, W r] with r = upscale_factor: channels become pixels.")
@@ -142,7 +131,7 @@ paddle.Size([1, 2, 4, 6]))")
     .gradient(shuffle_grad)
     .done();
 
-ARGOSY_OP(pixel_unshuffle, UnshuffleAttrs)
+ARGOSY_OP(pixel_unshuffle, PixelUnshuffleAttrs)
     .python("nn.functional.pixel_unshuffle(x, downscale_factor, data_format='NCHW', name=None)")
     .alias("input", "x")
     .doc("[N, C, H r, W r] to [N, C r^2, H, W] with r = downscale_factor: undoes pixel_shuffle.")
@@ -158,12 +147,6 @@ paddle.Size([1, 8, 2, 3]))")
     .done();
 
 // --- channel shuffle ---
-
-struct ChannelShuffleAttrs {
-  int64_t groups = 1;
-  std::string data_format = "NCHW";
-};
-ARGOSY_ATTRS(ChannelShuffleAttrs, groups, data_format)
 
 void channel_shuffle_infer(InferContext& c, const ChannelShuffleAttrs& a) {
   const bool last = channel_last("channel_shuffle", a.data_format);
@@ -222,15 +205,7 @@ ARGOSY_OP(channel_unshuffle, ChannelShuffleAttrs)
 
 // --- temporal shift ---
 
-struct TemporalAttrs {
-  int64_t seg_num = 1;
-  double shift_ratio = 0.25;
-  std::string data_format = "NCHW";
-  bool reversed = false;  // the gradient: each part moves the other way
-};
-ARGOSY_ATTRS(TemporalAttrs, seg_num, shift_ratio, data_format, reversed)
-
-void temporal_infer(InferContext& c, const TemporalAttrs& a) {
+void temporal_infer(InferContext& c, const TemporalShiftAttrs& a) {
   channel_last("temporal_shift", a.data_format);
   check_image("temporal_shift", c.in[0]);
   const int64_t frames = c.in[0].dim(0);
@@ -243,7 +218,7 @@ void temporal_infer(InferContext& c, const TemporalAttrs& a) {
       << ". Do this: pass 0.25, the usual one.";
 }
 
-void temporal_run(KernelFrame& f, const TemporalAttrs& a) {
+void temporal_run(KernelFrame& f, const TemporalShiftAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   Image i = image_of(x, a.data_format == "NHWC");
   std::memset(out.raw(), 0, out.nbytes());
@@ -266,13 +241,13 @@ void temporal_run(KernelFrame& f, const TemporalAttrs& a) {
   move(second, i.c, 0);
 }
 
-Tensors temporal_grad(const GradCall& c, const TemporalAttrs& a) {
-  TemporalAttrs back = a;
+Tensors temporal_grad(const GradCall& c, const TemporalShiftAttrs& a) {
+  TemporalShiftAttrs back = a;
   back.reversed = !a.reversed;
   return op::dispatch(c.op, Inputs({&c.dy(), 1}), &back);
 }
 
-ARGOSY_OP(temporal_shift, TemporalAttrs)
+ARGOSY_OP(temporal_shift, TemporalShiftAttrs)
     .python(
         "nn.functional.temporal_shift(x, seg_num, shift_ratio=0.25, name=None, "
         "data_format='NCHW')")

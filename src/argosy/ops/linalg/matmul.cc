@@ -5,6 +5,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/linalg/linalg.h"
+#include "argosy/ops/linalg/matrices.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
@@ -23,37 +24,6 @@ using op::Save;
 
 constexpr DTypes kProducts = kIntegral | kFloating | kComplex;
 
-// Shapes as matrices: vectors get a dimension of 1 (which the result drops again).
-struct Matrices {
-  Shape x, y;  // ranks >= 2, not transposed
-  int64_t m, n, k, k_of_y;
-  Shape batch;  // broadcast
-  bool x_vector, y_vector;
-};
-
-Matrices matrices(const char* op, const Shape& xs, const Shape& ys, const MatmulAttrs& a) {
-  ARGOSY_CHECK(xs.rank() > 0 && ys.rank() > 0, invalid_argument)
-      << '[' << op << "] operands must have at least 1 dimension, got shapes " << xs << " and "
-      << ys << ". Do this: use multiply for numbers.";
-  Matrices s{xs, ys, 0, 0, 0, 0, {}, xs.rank() == 1, ys.rank() == 1};
-  if (s.x_vector) s.x.insert(0, 1);
-  if (s.y_vector) s.y.insert(1, 1);
-  bool tx = a.transpose_x && !s.x_vector, ty = a.transpose_y && !s.y_vector;
-  int rx = s.x.rank(), ry = s.y.rank();
-  s.m = s.x[rx - (tx ? 1 : 2)];
-  s.k = s.x[rx - (tx ? 2 : 1)];
-  s.k_of_y = s.y[ry - (ty ? 1 : 2)];
-  s.n = s.y[ry - (ty ? 2 : 1)];
-  ARGOSY_CHECK(s.k == s.k_of_y || s.k < 0 || s.k_of_y < 0, invalid_argument)
-      << '[' << op << "] inner sizes must be equal: x is " << xs << (tx ? " (transposed)" : "")
-      << ", y is " << ys << (ty ? " (transposed)" : "") << ", so " << s.k << " meets " << s.k_of_y
-      << ". Do this: transpose one of them.";
-  Shape bx(std::span<const int64_t>(s.x.data(), static_cast<size_t>(rx - 2)));
-  Shape by(std::span<const int64_t>(s.y.data(), static_cast<size_t>(ry - 2)));
-  s.batch = broadcast(op, bx, by);
-  return s;
-}
-
 Shape product_shape(const char* op, const Shape& x, const Shape& y, const MatmulAttrs& a) {
   Matrices s = matrices(op, x, y, a);
   Shape out = s.batch;
@@ -64,49 +34,6 @@ Shape product_shape(const char* op, const Shape& x, const Shape& y, const Matmul
 
 void matmul_infer(InferContext& c, const MatmulAttrs& a) {
   c.out[0].shape = product_shape(c.name(), c.in[0].shape(), c.in[1].shape(), a);
-}
-
-// A matrix stack as gemm takes it: rows of consecutive elements, maybe stored transposed.
-struct Stored {
-  Tensor tensor;  // keeps a copy alive
-  bool transposed;
-  int64_t ld;
-  Shape batch_strides;
-};
-
-Stored stored(const Tensor& t, const Shape& shape, const Shape& batch, bool transposed) {
-  int r = shape.rank();
-  Tensor v = t;
-  if (t.rank() == 1) {
-    // A vector as a row or a column: the new dimension has size 1, its stride is never used.
-    const int64_t step = t.strides()[0];
-    v = shape[0] == 1 ? t.view(shape, {t.dim(0) * step, step}) : t.view(shape, {step, 1});
-  }
-  auto row_major = [&](const Tensor& x) {
-    return (x.dim(-1) <= 1 || x.strides()[r - 1] == 1) &&
-           (x.dim(-2) <= 1 || x.strides()[r - 2] >= std::max<int64_t>(x.dim(-1), 1));
-  };
-  auto column_major = [&](const Tensor& x) {
-    return (x.dim(-2) <= 1 || x.strides()[r - 2] == 1) &&
-           (x.dim(-1) <= 1 || x.strides()[r - 1] >= std::max<int64_t>(x.dim(-2), 1));
-  };
-  Stored s{v, transposed, 0, {}};
-  if (!row_major(v)) {
-    if (column_major(v)) {
-      s.transposed = !transposed;
-    } else {
-      s.tensor = op::contiguous(v);
-    }
-  }
-  const Tensor& x = s.tensor;
-  bool flipped = s.transposed != transposed;
-  int64_t rows = flipped ? x.dim(-1) : x.dim(-2), row = flipped ? x.dim(-2) : x.dim(-1);
-  int64_t step = x.strides()[flipped ? r - 1 : r - 2];
-  s.ld = rows > 1 ? step : std::max<int64_t>(row, 1);
-  int skip = batch.rank() - (r - 2);
-  s.batch_strides = Shape::filled(batch.rank(), 0);
-  for (int i = 0; i < r - 2; ++i) s.batch_strides[skip + i] = x.dim(i) == 1 ? 0 : x.strides()[i];
-  return s;
 }
 
 void matmul_run(KernelFrame& f, const MatmulAttrs& a) {
@@ -217,13 +144,6 @@ paddle.Size([5, 2, 4]))")
 
 // --- linear ---
 
-// A matrix and one bias for each output; what else a product and a sum take is computed as these.
-bool is_usual(const Shape& w, const Tensor& bias) {
-  if (w.rank() != 2) return false;
-  if (!bias.defined()) return true;
-  return bias.rank() == 1 && (bias.dim(0) == w[1] || bias.dim(0) < 0 || w[1] < 0);
-}
-
 void linear_infer(InferContext& c, const NoAttrs&) {
   const Shape &x = c.in[0].shape(), &w = c.in[1].shape();
   ARGOSY_CHECK(x.rank() >= 1 && w.rank() >= 1, invalid_argument)
@@ -234,7 +154,7 @@ void linear_infer(InferContext& c, const NoAttrs&) {
   ARGOSY_CHECK(x.back() == in || x.back() < 0 || in < 0, invalid_argument)
       << "[linear] the last size of x must be the first of weight: x is " << x << ", weight is "
       << w << ". Do this: check in_features of the layer, or flatten x.";
-  if (is_usual(w, c.in[2])) {
+  if (is_usual_linear(w, c.in[2])) {
     c.out[0].shape = x;
     c.out[0].shape[x.rank() - 1] = w[1];
     return;
@@ -251,7 +171,8 @@ void linear_infer(InferContext& c, const NoAttrs&) {
 }
 
 const char* usual_form(const op::Inputs& in, const NoAttrs&) {
-  return is_usual(in[1].shape(), in[2]) ? nullptr : "not a matrix and one bias for each output";
+  return is_usual_linear(in[1].shape(), in[2]) ? nullptr
+                                               : "not a matrix and one bias for each output";
 }
 Tensors linear_parts(const op::Inputs& in, const NoAttrs&) {
   Tensor product = matmul(in[0], in[1]);
@@ -278,7 +199,7 @@ Tensor product_form(const Tensor& x, const Tensor& w) {
 Tensors linear_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &x = c.in[0], &w = c.in[1], &dy = c.dy();
   Tensor dx, dw, db;
-  if (!is_usual(w.shape(), c.in[2])) {
+  if (!is_usual_linear(w.shape(), c.in[2])) {
     if (c.needs(2)) db = sum_like(dy, c.in[2]);
     const Tensor dm = c.in[2].defined() ? sum_like(dy, product_form(x, w)) : dy;
     const Tensors found = product_grads(x, w, dm, c.needs(0), c.needs(1), {});

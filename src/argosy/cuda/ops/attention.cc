@@ -1,0 +1,114 @@
+#include "argosy/ops/attention/attention.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "argosy/cuda/call.h"
+#include "argosy/kernels/cuda/attention.h"
+#include "argosy/op/define.h"
+#include "argosy/op/dispatch.h"
+
+// Attention that keeps no scores. What is not here runs by the composition.
+namespace argosy::cuda {
+namespace {
+
+using op::Inputs;
+using op::KernelFrame;
+using ops::TiledAttrs;
+
+constexpr int64_t kMostSize = 256;
+
+const char* tiled_match(const Inputs& in, const TiledAttrs&) {
+  const Tensor &q = in[0], &v = in[2];
+  if (!kHalf.has(q.dtype())) return "only 16-bit numbers";
+  if (in[3].defined()) return "a mask";
+  if (in[4].defined()) return "dropout's choices as bits";
+  for (size_t i = 0; i < 3; ++i)
+    if (in[i].numel() == 0) return "an empty operand";
+  for (int64_t size : {q.dim(3), v.dim(3)})
+    if (size % 8 != 0 || size > kMostSize) return "sizes of heads must be multiples of 8 up to 256";
+  return nullptr;
+}
+
+// cuDNN reads and writes 16 bytes at once.
+bool is_aligned(const Tensor& x) {
+  return reinterpret_cast<uintptr_t>(x.raw()) % 16 == 0;
+}
+bool are_aligned(const Tensors& all) {
+  bool aligned = true;
+  for (const Tensor& x : all) aligned = aligned && is_aligned(x);
+  return aligned;
+}
+bool has_usable_strides(const Tensor& x) {
+  if (x.strides()[3] != 1) return false;
+  for (int i = 0; i < 3; ++i)
+    if (x.dim(i) > 1 && (x.strides()[i] <= 0 || x.strides()[i] % 8 != 0)) return false;
+  return true;
+}
+
+// An operand of [batch, length, heads, size] as it lies, or a copy.
+Tensor usable(const Tensor& x) {
+  return has_usable_strides(x) ? x : op::contiguous(x);
+}
+HeadMatrices matrices(const Tensor& x) {
+  const Shape& s = x.strides();
+  return {x.raw(), s[0], s[1], s[2]};
+}
+
+struct Call {
+  Attention a;
+  Tensor query, key, value;
+  bool aligned;  // all that cuDNN reads and writes
+};
+Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
+  const Inputs& in = f.in;
+  const Tensor &q = in[0], &k = in[1], &v = in[2];
+  Call c{{}, usable(q), usable(k), usable(v), false};
+  c.aligned = is_aligned(c.query) && is_aligned(c.key) && is_aligned(c.value) && are_aligned(f.out);
+  c.a.type = q.dtype();
+  c.a.batch = q.dim(0);
+  c.a.heads = q.dim(2);
+  c.a.key_heads = k.dim(2);
+  c.a.queries = q.dim(1);
+  c.a.keys = k.dim(1);
+  c.a.size = q.dim(3);
+  c.a.value_size = v.dim(3);
+  c.a.scale = attrs.scale == 0 ? 1 / std::sqrt(static_cast<double>(q.dim(3))) : attrs.scale;
+  c.a.causal = attrs.is_causal;
+  c.a.query = matrices(c.query);
+  c.a.key = matrices(c.key);
+  c.a.value = matrices(c.value);
+  return c;
+}
+
+// Where cuDNN has no kernel, which match cannot know.
+void by_parts(KernelFrame& f, const TiledAttrs& attrs) {
+  const op::GradMode off(false);
+  const Tensors parts = f.op.compose(f.in, &attrs);
+  for (size_t i = 0; i < f.out.size(); ++i) op::copy_into(f.out[i], parts[i]);
+}
+
+void tiled_run(KernelFrame& f, const TiledAttrs& attrs) {
+  const Call c = call_of(f, attrs);
+  const bool done =
+      c.aligned && attention(stream_of(f), c.a, f.out[0].raw(), f.out[1].data<float>());
+  if (!done) by_parts(f, attrs);
+}
+
+void grad_run(KernelFrame& f, const TiledAttrs& attrs) {
+  const Call c = call_of(f, attrs);
+  const Tensor out = op::contiguous(f.in[5]), log_sum = op::contiguous(f.in[6]);
+  const Tensor dy = op::contiguous(f.in[7]);
+  const bool done = c.aligned && is_aligned(out) && is_aligned(dy) &&
+                    attention_grad(stream_of(f), c.a, out.raw(), log_sum.data<float>(), dy.raw(),
+                                   f.out[0].raw(), f.out[1].raw(), f.out[2].raw());
+  if (!done) by_parts(f, attrs);
+}
+
+[[maybe_unused]] const bool tiled_added =
+    add_kernel<TiledAttrs>("tiled_attention", tiled_match, tiled_run, /*strided=*/true);
+[[maybe_unused]] const bool tiled_grad_added =
+    add_kernel<TiledAttrs>("tiled_attention_grad", tiled_match, grad_run, /*strided=*/true);
+
+}  // namespace
+}  // namespace argosy::cuda

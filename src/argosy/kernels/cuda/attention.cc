@@ -1,0 +1,250 @@
+#include "argosy/kernels/cuda/attention.h"
+
+#define CUDNN_FRONTEND_SKIP_JSON_LIB
+#include <cudnn_frontend.h>
+
+#include <array>
+#include <bit>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "argosy/base/error.h"
+#include "argosy/base/flags.h"
+#include "argosy/kernels/cuda/dnn.h"
+#include "argosy/kernels/cuda/runtime.h"
+
+namespace argosy::cuda {
+namespace {
+
+namespace fe = cudnn_frontend;
+using Node = std::shared_ptr<fe::graph::Tensor_attributes>;
+using Sizes = std::vector<int64_t>;
+
+// What a graph's tensors are called when it runs.
+enum Id : int64_t { kQuery = 1, kKey, kValue, kOut, kLogSum, kDout, kDquery, kDkey, kDvalue };
+
+struct Plan {
+  fe::graph::Graph graph;
+  int64_t workspace = 0;
+  std::mutex running;  // of the host's part: one thread at a time fills in a graph's addresses
+};
+
+// --- keys ---
+
+// All that a plan depends on.
+using Key = std::array<int64_t, 20>;
+
+Key key_of(const Attention& a, bool gradient, bool deterministic) {
+  int device = 0;
+  ARGOSY_CUDA(cudaGetDevice(&device));
+  return {device,
+          gradient + 2 * deterministic + 4 * a.causal,
+          static_cast<int64_t>(a.type),
+          a.batch,
+          a.heads,
+          a.key_heads,
+          a.queries,
+          a.keys,
+          a.size,
+          a.value_size,
+          std::bit_cast<int64_t>(a.scale),
+          a.query.batch,
+          a.query.row,
+          a.query.head,
+          a.key.batch,
+          a.key.row,
+          a.key.head,
+          a.value.batch,
+          a.value.row,
+          a.value.head};
+}
+
+// Plans by problem; null where cuDNN has none. The mutex is held for look-ups and insertions alone,
+// so two threads may build the same plan at once; the first one stays. When it is full, all of it
+// is dropped; calls that are under way keep theirs.
+class Plans {
+ public:
+  bool find(const Key& key, std::shared_ptr<Plan>& plan) {
+    std::lock_guard lock(mutex_);
+    const auto at = plans_.find(key);
+    if (at == plans_.end()) return false;
+    plan = at->second;
+    return true;
+  }
+  std::shared_ptr<Plan> keep(const Key& key, std::shared_ptr<Plan> plan) {
+    std::lock_guard lock(mutex_);
+    if (plans_.size() >= kMost) plans_.clear();
+    return plans_.emplace(key, std::move(plan)).first->second;
+  }
+
+ private:
+  static constexpr size_t kMost = 1024;
+  std::mutex mutex_;
+  std::map<Key, std::shared_ptr<Plan>> plans_;
+};
+Plans& plans() {
+  static auto* all = new Plans;  // outlives threads that still compute when the process ends
+  return *all;
+}
+
+// --- graphs ---
+
+fe::graph::Tensor_attributes describe(Id id, const char* name, const Sizes& sizes,
+                                      const Sizes& strides, fe::DataType_t type) {
+  fe::graph::Tensor_attributes t;
+  t.set_uid(id).set_name(name).set_dim(sizes).set_stride(strides).set_data_type(type);
+  return t;
+}
+
+fe::DataType_t type_of(const Attention& a) {
+  return a.type == DType::bfloat16 ? fe::DataType_t::BFLOAT16 : fe::DataType_t::HALF;
+}
+
+// As cuDNN orders sizes: [batch, heads, length, size].
+struct Form {
+  Sizes sizes, strides;
+};
+Form form_of(const HeadMatrices& m, int64_t batch, int64_t heads, int64_t length, int64_t size) {
+  // Strides of sizes 1 are never used, but looked at.
+  const int64_t head = heads == 1 ? size : m.head;
+  const int64_t row = length == 1 ? heads * size : m.row;
+  return {{batch, heads, length, size}, {batch == 1 ? length * row : m.batch, head, row, 1}};
+}
+// [batch, length, heads, size] without gaps.
+Form dense(int64_t batch, int64_t heads, int64_t length, int64_t size) {
+  return {{batch, heads, length, size}, {length * heads * size, size, heads * size, 1}};
+}
+
+struct Operands {
+  Node query, key, value;
+};
+Operands add_operands(fe::graph::Graph& graph, const Attention& a) {
+  const fe::DataType_t type = type_of(a);
+  const Form q = form_of(a.query, a.batch, a.heads, a.queries, a.size);
+  const Form k = form_of(a.key, a.batch, a.key_heads, a.keys, a.size);
+  const Form v = form_of(a.value, a.batch, a.key_heads, a.keys, a.value_size);
+  return {graph.tensor(describe(kQuery, "query", q.sizes, q.strides, type)),
+          graph.tensor(describe(kKey, "key", k.sizes, k.strides, type)),
+          graph.tensor(describe(kValue, "value", v.sizes, v.strides, type))};
+}
+
+void set_result(const Node& t, Id id, const Form& form, fe::DataType_t type) {
+  t->set_output(true).set_uid(id).set_dim(form.sizes).set_stride(form.strides).set_data_type(type);
+}
+
+Form log_sums(const Attention& a) {
+  return {{a.batch, a.heads, a.queries, 1}, {a.heads * a.queries, a.queries, 1, 1}};
+}
+
+void add_forward(fe::graph::Graph& graph, const Attention& a) {
+  const Operands in = add_operands(graph, a);
+  fe::graph::SDPA_attributes how;
+  how.set_name("attention").set_generate_stats(true).set_attn_scale(static_cast<float>(a.scale));
+  how.set_implementation(fe::AttentionImplementation_t::COMPOSITE);
+  if (a.causal)
+    how.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
+  auto [out, log_sum] = graph.sdpa(in.query, in.key, in.value, how);
+  set_result(out, kOut, dense(a.batch, a.heads, a.queries, a.value_size), type_of(a));
+  set_result(log_sum, kLogSum, log_sums(a), fe::DataType_t::FLOAT);
+}
+
+void add_backward(fe::graph::Graph& graph, const Attention& a, bool deterministic) {
+  const fe::DataType_t type = type_of(a);
+  const Operands in = add_operands(graph, a);
+  const Form out = dense(a.batch, a.heads, a.queries, a.value_size), sums = log_sums(a);
+  const Node y = graph.tensor(describe(kOut, "out", out.sizes, out.strides, type));
+  const Node dy = graph.tensor(describe(kDout, "dout", out.sizes, out.strides, type));
+  const Node log_sum =
+      graph.tensor(describe(kLogSum, "log_sum", sums.sizes, sums.strides, fe::DataType_t::FLOAT));
+  fe::graph::SDPA_backward_attributes how;
+  how.set_name("attention_grad").set_attn_scale(static_cast<float>(a.scale));
+  how.set_deterministic_algorithm(deterministic);
+  if (a.causal)
+    how.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
+  auto [dq, dk, dv] = graph.sdpa_backward(in.query, in.key, in.value, y, dy, log_sum, how);
+  set_result(dq, kDquery, dense(a.batch, a.heads, a.queries, a.size), type);
+  set_result(dk, kDkey, dense(a.batch, a.key_heads, a.keys, a.size), type);
+  set_result(dv, kDvalue, dense(a.batch, a.key_heads, a.keys, a.value_size), type);
+}
+
+// Null where cuDNN has no kernel.
+std::shared_ptr<Plan> build(cudnnHandle_t handle, const Attention& a, bool gradient,
+                            bool deterministic) {
+  auto plan = std::make_shared<Plan>();
+  fe::graph::Graph& graph = plan->graph;
+  graph.set_io_data_type(type_of(a))
+      .set_intermediate_data_type(fe::DataType_t::FLOAT)
+      .set_compute_data_type(fe::DataType_t::FLOAT);
+  try {
+    if (gradient)
+      add_backward(graph, a, deterministic);
+    else
+      add_forward(graph, a);
+    if (graph.build(handle, {fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}).is_bad()) return nullptr;
+    if (graph.get_workspace_size(plan->workspace).is_bad()) return nullptr;
+  } catch (const std::exception&) {  // the frontend's way to say that it takes something not
+    return nullptr;
+  }
+  return plan;
+}
+
+std::shared_ptr<Plan> plan_of(cudnnHandle_t handle, const Attention& a, bool gradient) {
+  static const flags::Flag& flag = flags::find("FLAGS_cudnn_deterministic");
+  const bool deterministic = gradient && flag.boolean();
+  const Key key = key_of(a, gradient, deterministic);
+  std::shared_ptr<Plan> plan;
+  if (plans().find(key, plan)) return plan;
+  return plans().keep(key, build(handle, a, gradient, deterministic));
+}
+
+using Addresses = std::unordered_map<int64_t, void*>;
+
+void* address(const void* p) {
+  return const_cast<void*>(p);
+}
+
+void run(cudnnHandle_t handle, cudaStream_t stream, Plan& plan, Addresses addresses) {
+  const Scratch workspace(stream, static_cast<size_t>(plan.workspace));
+  std::lock_guard lock(plan.running);
+  fe::error_t status = plan.graph.execute(handle, addresses, workspace.data());
+  ARGOSY_CHECK(status.is_good(), device)
+      << "[attention] cuDNN failed: " << status.get_message()
+      << ". Do this: run with CUDNN_LOGLEVEL_DBG=2 to see the operands.";
+}
+
+}  // namespace
+
+bool attention(cudaStream_t stream, const Attention& a, void* out, float* log_sum) {
+  const cudnnHandle_t handle = dnn_handle(stream);
+  const std::shared_ptr<Plan> plan = plan_of(handle, a, /*gradient=*/false);
+  if (!plan) return false;
+  run(handle, stream, *plan,
+      {{kQuery, address(a.query.data)},
+       {kKey, address(a.key.data)},
+       {kValue, address(a.value.data)},
+       {kOut, out},
+       {kLogSum, log_sum}});
+  return true;
+}
+
+bool attention_grad(cudaStream_t stream, const Attention& a, const void* out, const float* log_sum,
+                    const void* dout, void* dquery, void* dkey, void* dvalue) {
+  const cudnnHandle_t handle = dnn_handle(stream);
+  const std::shared_ptr<Plan> plan = plan_of(handle, a, /*gradient=*/true);
+  if (!plan) return false;
+  run(handle, stream, *plan,
+      {{kQuery, address(a.query.data)},
+       {kKey, address(a.key.data)},
+       {kValue, address(a.value.data)},
+       {kOut, address(out)},
+       {kLogSum, address(log_sum)},
+       {kDout, address(dout)},
+       {kDquery, dquery},
+       {kDkey, dkey},
+       {kDvalue, dvalue}});
+  return true;
+}
+
+}  // namespace argosy::cuda
