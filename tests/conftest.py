@@ -25,6 +25,15 @@ def pytest_configure(config):
         )  # see tests/python/device/where.py
 
 
+def pytest_collection(session):
+    """What modules make when they are imported is on the device too."""
+    name = session.config.getoption("--device")
+    if name:
+        import argosy
+
+        argosy.device.set_device(f"{name}:0")
+
+
 def pytest_collection_modifyitems(config, items):
     """Tests that add a device to the process come last: others say what a process without one does."""
     items.sort(key=lambda item: item.get_closest_marker("adds_device") is not None)

@@ -41,7 +41,7 @@ export PATH=$PATH:/usr/local/cuda/bin
 stage() {
   local name=$1 limit=$2 begin=$SECONDS
   shift 2
-  timeout -s INT -k 12 "$limit" "$@" >"$out/$name.log" 2>&1 </dev/null
+  timeout -s INT -k 20 "$limit" "$@" >"$out/$name.log" 2>&1 </dev/null
   local code=$?
   ((code == 124 || code == 137)) && echo "gpu_check: $name was stopped after $limit s" >>"$out/$name.log"
   echo "$name $code $((SECONDS - begin))" >>"$out/stages"

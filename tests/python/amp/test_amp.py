@@ -17,6 +17,9 @@ def without_warnings():
         yield
 
 
+pytestmark = pytest.mark.cpu_only("is about float16 on the CPU, which has no effect there")
+
+
 def leaf():
     x = argosy.to_tensor(np.ones(3, "float32"))
     x.stop_gradient = False
