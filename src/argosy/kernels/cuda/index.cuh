@@ -44,7 +44,7 @@ struct Splitter {
 // run(i) for all i < n, several at a time.
 inline constexpr int kThreads = 256;
 template <class Run>
-__global__ void __launch_bounds__(kThreads) each_item(int64_t n, Run run) {
+__global__ void __launch_bounds__(kThreads) each_item(int64_t n, const __grid_constant__ Run run) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step)
     run(i);
@@ -60,7 +60,8 @@ void for_each_item(cudaStream_t stream, int64_t n, Run run) {
 inline constexpr int kAtOnce = 4;
 template <class T, class From>
 __global__ void __launch_bounds__(kThreads)
-    gather_items(T* __restrict__ target, const T* __restrict__ source, int64_t n, From from) {
+    gather_items(T* __restrict__ target, const T* __restrict__ source, int64_t n,
+                 const __grid_constant__ From from) {
   constexpr int64_t kTile = int64_t{kThreads} * kAtOnce;
   for (int64_t base = blockIdx.x * kTile; base < n; base += gridDim.x * kTile) {
     T items[kAtOnce];
@@ -166,6 +167,17 @@ __device__ __forceinline__ void add_at(T* at, T v) {
   }
 }
 
+// Neighbours that one atomic operation adds.
+__device__ __forceinline__ void add_at(float4* at, float4 v) {
+  atomicAdd(at, v);
+}
+__device__ __forceinline__ void add_at(__half2* at, __half2 v) {
+  atomicAdd(at, v);
+}
+__device__ __forceinline__ void add_at(__nv_bfloat162* at, __nv_bfloat162 v) {
+  atomicAdd(at, v);
+}
+
 // f(Type<T>{}) of all that can be added.
 template <class F>
 void with_addable(const char* what, DType dtype, F&& f) {
@@ -179,6 +191,19 @@ void with_addable(const char* what, DType dtype, F&& f) {
     default:
       return with_real(what, dtype, f);
   }
+}
+
+// f(Type<T>{}, n) where T is n neighbours that one atomic operation adds, if rows of `width` have
+// them; else the element itself and 1.
+template <class F>
+void with_neighbours(const char* what, DType dtype, int64_t width, const void* target,
+                     const void* values, F&& f) {
+  const auto both = reinterpret_cast<uintptr_t>(target) | reinterpret_cast<uintptr_t>(values);
+  if (dtype == DType::float32 && width % 4 == 0 && both % 16 == 0) return f(Type<float4>{}, 4);
+  if (dtype == DType::float16 && width % 2 == 0 && both % 4 == 0) return f(Type<__half2>{}, 2);
+  if (dtype == DType::bfloat16 && width % 2 == 0 && both % 4 == 0)
+    return f(Type<__nv_bfloat162>{}, 2);
+  with_addable(what, dtype, [&](auto type) { f(type, 1); });
 }
 
 }  // namespace argosy::cuda
