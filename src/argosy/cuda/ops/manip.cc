@@ -133,7 +133,36 @@ void slice_grad(KernelFrame& f, const ops::SliceAttrs& a) {
 
 [[maybe_unused]] const bool flip_added = add_kernel<ops::FlipAttrs>("flip", ops::flip_run, true);
 [[maybe_unused]] const bool roll_added = add_kernel<ops::RollAttrs>("roll", ops::roll_run);
-[[maybe_unused]] const bool tile_added = add_kernel<ops::TileAttrs>("tile", ops::tile_run);
+
+// One copy of x with dimensions in which it repeats, where they are few enough.
+void tile(KernelFrame& f, const ops::TileAttrs& a) {
+  const Tensor &x = f.in[0], &out = f.out[0];
+  if (out.numel() == 0) return;
+  const int rank = out.rank(), lead = rank - x.rank();
+  std::vector<int64_t> sizes, strides;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t size = d < lead ? 1 : x.dim(d - lead);
+    const int64_t stride = d < lead ? 0 : x.strides()[d - lead], times = out.dim(d) / size;
+    if (times > 1) {
+      sizes.push_back(times);
+      strides.push_back(0);
+    }
+    if (size == 1) continue;
+    const bool joins = times == 1 && !sizes.empty() && strides.back() == stride * size;
+    if (joins) {
+      sizes.back() *= size;
+      strides.back() = stride;
+    } else {
+      sizes.push_back(size);
+      strides.push_back(stride);
+    }
+  }
+  if (sizes.size() > static_cast<size_t>(argosy::kMaxRank)) return ops::tile_run(f, a);
+  const Shape shape{std::span<const int64_t>(sizes)};
+  op::copy_into(out.view(shape, shape.contiguous_strides()),
+                x.view(shape, Shape{std::span<const int64_t>(strides)}));
+}
+[[maybe_unused]] const bool tile_added = add_kernel<ops::TileAttrs>("tile", tile);
 [[maybe_unused]] const bool tile_grad_added =
     add_kernel<ops::TileGradAttrs>("tile_grad", ops::tile_grad_run);
 [[maybe_unused]] const bool diagonal_scatter_added =

@@ -56,11 +56,11 @@ void for_each_item(cudaStream_t stream, int64_t n, Run run) {
   ARGOSY_CUDA_LAUNCHED();
 }
 
-// target[i] = source[from(i)], zeros where that is kNowhere. Each thread has kAtOnce under way.
+// target[i] = source[from(i)], `none` where that is kNowhere. Each thread has kAtOnce under way.
 inline constexpr int kAtOnce = 4;
 template <class T, class From>
 __global__ void __launch_bounds__(kThreads)
-    gather_items(T* __restrict__ target, const T* __restrict__ source, int64_t n,
+    gather_items(T* __restrict__ target, const T* __restrict__ source, int64_t n, T none,
                  const __grid_constant__ From from) {
   constexpr int64_t kTile = int64_t{kThreads} * kAtOnce;
   for (int64_t base = blockIdx.x * kTile; base < n; base += gridDim.x * kTile) {
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads)
       const int64_t i = base + k * kThreads + threadIdx.x;
       if (i >= n) continue;
       const int64_t place = from(i);
-      items[k] = place == kNowhere ? T{} : source[place];
+      items[k] = place == kNowhere ? none : source[place];
     }
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) {
@@ -80,10 +80,11 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 template <class T, class From>
-void gather_each(cudaStream_t stream, void* target, const void* source, int64_t n, From from) {
+void gather_each(cudaStream_t stream, void* target, const void* source, int64_t n, From from,
+                 T none = T{}) {
   if (n <= 0) return;
   gather_items<T><<<grid(n, int64_t{kThreads} * kAtOnce), kThreads, 0, stream>>>(
-      static_cast<T*>(target), static_cast<const T*>(source), n, from);
+      static_cast<T*>(target), static_cast<const T*>(source), n, none, from);
   ARGOSY_CUDA_LAUNCHED();
 }
 
