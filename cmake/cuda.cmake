@@ -14,8 +14,8 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 enable_language(CUDA)
-set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+# CMake 3.25 does not know what CUDA 13 calls the standard.
+set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
 find_package(CUDAToolkit REQUIRED)
 
 # cuDNN's C++ front end, headers of a wheel (tools/requirements.cuda.txt) or of anywhere. Without it

@@ -17,6 +17,13 @@ def pytest_addoption(parser):
     parser.addoption("--device", choices=["gpu"], help="where tests compute: the first GPU")
 
 
+def pytest_configure(config):
+    if config.getoption("--device"):
+        os.environ["ARGOSY_TEST_DEVICE"] = config.getoption(
+            "--device"
+        )  # see tests/python/device/where.py
+
+
 def pytest_collection_modifyitems(config, items):
     """Tests that add a device to the process come last: others say what a process without one does."""
     items.sort(key=lambda item: item.get_closest_marker("adds_device") is not None)

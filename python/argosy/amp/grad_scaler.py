@@ -91,7 +91,7 @@ class GradScaler:
         return (
             _state.key() is not None
             or _state.entered() > self._entered
-            or _core.get_flag("ARGOSY_AMP_FLOAT16")
+            or _state.computes_float16()
         )
 
     def _state_of(self, optimizer):

@@ -90,9 +90,10 @@ void run_transposed(KernelFrame& f, const ops::ConvTransposeAttrs& t) {
   conv_data(stream_of(f), y.dtype(), s, options(), x.raw(), w.raw(), y.raw());
   const void* bias = bias_of(f);
   if (bias && s.channels_last)
-    add_bias(stream_of(f), y.dtype(), bias, s.batch * s.in_places(), s.in_channels, 1, y.raw());
+    add_channel_bias(stream_of(f), y.dtype(), bias, s.batch * s.in_places(), s.in_channels, 1,
+                     y.raw());
   else if (bias)
-    add_bias(stream_of(f), y.dtype(), bias, s.batch, s.in_channels, s.in_places(), y.raw());
+    add_channel_bias(stream_of(f), y.dtype(), bias, s.batch, s.in_channels, s.in_places(), y.raw());
 }
 
 [[maybe_unused]] const bool added[] = {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "argosy/base/device.h"
 #include "argosy/cuda/call.h"
+#include "argosy/kernels/cuda/checks.h"
 #include "argosy/ops/conv/conv.h"
 
 namespace argosy::cuda {
@@ -155,6 +155,7 @@ void run_lp_grad(KernelFrame& f, const LpPoolAttrs& a) {
 
 // --- unpool ---
 
+// The host waits for whether the indices are in the planes.
 void run_unpool(KernelFrame& f, const ops::UnpoolAttrs&) {
   const Tensor &x = f.in[0], &index = f.in[1], &out = f.out[0];
   const cudaStream_t stream = stream_of(f);
@@ -162,25 +163,12 @@ void run_unpool(KernelFrame& f, const ops::UnpoolAttrs&) {
     ARGOSY_CUDA(cudaMemsetAsync(out.raw(), 0, static_cast<size_t>(out.nbytes()), stream));
   if (x.numel() == 0) return;
   const int64_t planes = x.dim(0) * x.dim(1), room = out.numel() / planes;
-  const Scratch first(stream, sizeof(unsigned long long));
-  ARGOSY_CUDA(cudaMemsetAsync(first.data(), 0xff, first.bytes(), stream));
+  const auto wrong = first_outside(stream, index.dtype(), index.raw(), index.numel(), 0, room);
+  ARGOSY_CHECK(!wrong, invalid_argument)
+      << '[' << f.name() << "] index " << *wrong << " is outside a plane of " << room
+      << " elements. Do this: give the output_size that the pool's input had.";
   unpool(stream, x.dtype(), index.dtype(), planes, x.numel() / planes, room, x.raw(), index.raw(),
-         out.raw(), first.data<unsigned long long>());
-  unsigned long long bad = 0;
-  const device::HostWait wait;
-  ARGOSY_CUDA(cudaMemcpyAsync(&bad, first.data(), sizeof bad, cudaMemcpyDeviceToHost, stream));
-  ARGOSY_CUDA(cudaStreamSynchronize(stream));
-  if (bad == ~0ull) return;
-  const size_t width = static_cast<size_t>(item_size(index.dtype()));
-  int64_t at = 0;
-  int32_t narrow = 0;
-  const void* from = static_cast<const char*>(index.raw()) + bad * width;
-  ARGOSY_CUDA(cudaMemcpyAsync(width == 4 ? static_cast<void*>(&narrow) : &at, from, width,
-                              cudaMemcpyDeviceToHost, stream));
-  ARGOSY_CUDA(cudaStreamSynchronize(stream));
-  ARGOSY_THROW(invalid_argument)
-      << '[' << f.name() << "] index " << (width == 4 ? narrow : at) << " is outside a plane of "
-      << room << " elements. Do this: give the output_size that the pool's input had.";
+         out.raw());
 }
 
 #define ARGOSY_POOLS(dims)                                                                     \

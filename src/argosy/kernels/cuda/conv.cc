@@ -175,9 +175,9 @@ void conv_forward(cudaStream_t stream, DType dtype, const ConvShape& s, const Co
     return direct_forward(stream, dtype, s, x, w, bias, y);
   operands.finish_y(to, y);
   if (bias && s.channels_last)
-    add_bias(stream, dtype, bias, s.batch * s.out_places(), s.out_channels, 1, y);
+    add_channel_bias(stream, dtype, bias, s.batch * s.out_places(), s.out_channels, 1, y);
   else if (bias)
-    add_bias(stream, dtype, bias, s.batch, s.out_channels, s.out_places(), y);
+    add_channel_bias(stream, dtype, bias, s.batch, s.out_channels, s.out_places(), y);
 }
 
 void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,

@@ -54,8 +54,8 @@ void direct_weight(cudaStream_t stream, DType dtype, const ConvShape& s, const v
 // --- parts ---
 
 // y += bias of its channel: y is [outer, channels, inner].
-void add_bias(cudaStream_t stream, DType dtype, const void* bias, int64_t outer, int64_t channels,
-              int64_t inner, void* y);
+void add_channel_bias(cudaStream_t stream, DType dtype, const void* bias, int64_t outer,
+                      int64_t channels, int64_t inner, void* y);
 
 // to[.., i, ..] = from[.., i + offset, ..], zeros where from has none; both are [outer, three
 // sizes, lanes].

@@ -75,8 +75,8 @@ __global__ void __launch_bounds__(kTile* kTileRows)
 
 }  // namespace
 
-void add_bias(cudaStream_t stream, DType dtype, const void* bias, int64_t outer, int64_t channels,
-              int64_t inner, void* y) {
+void add_channel_bias(cudaStream_t stream, DType dtype, const void* bias, int64_t outer,
+                      int64_t channels, int64_t inner, void* y) {
   const int64_t total = outer * channels * inner;
   if (total == 0) return;
   with_floating("conv", dtype, [&]<class T>(Type<T>) {

@@ -57,9 +57,8 @@ void lp_pool_backward(cudaStream_t stream, DType dtype, const PoolShape& s, doub
 void ranges_pool(cudaStream_t stream, DType dtype, const PoolShape& s, const int64_t* ranges,
                  const void* x, void* y, int32_t* indices);
 
-// out[plane, index] = x; out is zeros. `bad`, of the device and at first the largest number,
-// becomes the first flat place whose index is outside of the plane.
+// out[plane, index] = x; out is zeros, indices are in [0, room).
 void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes, int64_t inside,
-            int64_t room, const void* x, const void* index, void* out, unsigned long long* bad);
+            int64_t room, const void* x, const void* index, void* out);
 
 }  // namespace argosy::cuda

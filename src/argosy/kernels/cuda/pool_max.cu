@@ -1,5 +1,5 @@
-#include "argosy/kernels/cuda/common.cuh"
 #include "argosy/kernels/cuda/pool_windows.cuh"
+#include "argosy/kernels/cuda/rounding.cuh"
 
 namespace argosy::cuda {
 namespace {
@@ -89,14 +89,6 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    round_kernel(int64_t total, const float* __restrict__ from, T* __restrict__ to) {
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads)
-    to[i] = store<T>(from[i]);
-}
-
-template <class T>
-__global__ void __launch_bounds__(kThreads)
     ranges_kernel(PoolShape s, int64_t total, const Span* __restrict__ ranges,
                   const T* __restrict__ x, T* __restrict__ y, int32_t* __restrict__ indices) {
   using C = Computed<T>;
@@ -125,15 +117,10 @@ __global__ void __launch_bounds__(kThreads)
 template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
     unpool_kernel(int64_t total, int64_t inside, int64_t room, const T* __restrict__ x,
-                  const I* __restrict__ index, T* __restrict__ out, unsigned long long* bad) {
+                  const I* __restrict__ index, T* __restrict__ out) {
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const int64_t at = index[i];
-    if (at < 0 || at >= room)
-      atomicMin(bad, static_cast<unsigned long long>(i));
-    else
-      out[i / inside * room + at] = x[i];
-  }
+       i += int64_t{gridDim.x} * kThreads)
+    out[i / inside * room + index[i]] = x[i];
 }
 
 }  // namespace
@@ -165,22 +152,12 @@ void max_pool_scatter(cudaStream_t stream, DType dtype, const PoolShape& s, cons
   const int64_t total = s.x_size(), outputs = s.y_size();
   if (total == 0) return;
   with_floating("max_pool_grad", dtype, [&]<class T>(Type<T>) {
-    using C = Computed<T>;
-    constexpr bool rounds = !std::is_same_v<T, C>;
-    const size_t bytes = static_cast<size_t>(total) * sizeof(C);
-    const Scratch wide(stream, rounds ? bytes : sizeof(C));
-    C* sums = rounds ? wide.data<C>() : static_cast<C*>(dx);
-    ARGOSY_CUDA(cudaMemsetAsync(sums, 0, bytes, stream));
-    if (outputs) {
+    with_sums<T>(stream, total, dx, [&](Computed<T>* sums) {
+      if (outputs == 0) return;
       scatter_kernel<T><<<grid(outputs, kThreads), kThreads, 0, stream>>>(
           s, outputs, static_cast<const T*>(dy), indices, sums);
       ARGOSY_CUDA_LAUNCHED();
-    }
-    if constexpr (rounds) {
-      round_kernel<T>
-          <<<grid(total, kThreads), kThreads, 0, stream>>>(total, sums, static_cast<T*>(dx));
-      ARGOSY_CUDA_LAUNCHED();
-    }
+    });
   });
 }
 
@@ -197,7 +174,7 @@ void ranges_pool(cudaStream_t stream, DType dtype, const PoolShape& s, const int
 }
 
 void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes, int64_t inside,
-            int64_t room, const void* x, const void* index, void* out, unsigned long long* bad) {
+            int64_t room, const void* x, const void* index, void* out) {
   const int64_t total = planes * inside;
   if (total == 0) return;
   with_width(item_size(dtype), [&]<class T>(Type<T>) {
@@ -205,7 +182,7 @@ void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes,
       with_index("max_unpool", index_dtype, [&]<class I>(Type<I>) {
         unpool_kernel<T, I><<<grid(total, kThreads), kThreads, 0, stream>>>(
             total, inside, room, static_cast<const T*>(x), static_cast<const I*>(index),
-            static_cast<T*>(out), bad);
+            static_cast<T*>(out));
         ARGOSY_CUDA_LAUNCHED();
       });
   });

@@ -16,7 +16,7 @@ __device__ __forceinline__ double times(double a, double b) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(256)
+static __global__ void __launch_bounds__(256)
     round_sums_kernel(int64_t total, const float* __restrict__ from, T* __restrict__ to) {
   for (int64_t i = int64_t{blockIdx.x} * 256 + threadIdx.x; i < total;
        i += int64_t{gridDim.x} * 256)
