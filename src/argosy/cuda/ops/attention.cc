@@ -20,6 +20,9 @@ using op::KernelFrame;
 using ops::TiledAttrs;
 
 constexpr int64_t kMostSize = 256;
+// cuDNN compiles for each problem anew, which takes seconds: not for short ones, nor for each step
+// of a generation, whose keys grow.
+constexpr int64_t kFewQueries = 64;
 
 const char* tiled_match(const Inputs& in, const TiledAttrs&) {
   const Tensor &q = in[0], &v = in[2];
@@ -27,6 +30,7 @@ const char* tiled_match(const Inputs& in, const TiledAttrs&) {
   if (in[4].defined()) return "dropout's choices as bits";
   for (size_t i = 0; i < 3; ++i)
     if (in[i].numel() == 0) return "an empty operand";
+  if (q.dim(1) < kFewQueries) return "few queries";
   for (int64_t size : {q.dim(3), v.dim(3)})
     if (size % 8 != 0 || size > kMostSize) return "sizes of heads must be multiples of 8 up to 256";
   return nullptr;
