@@ -7,13 +7,17 @@ PY := .venv/bin/python
 unexport MAKEFLAGS
 export PYTHON
 
-.PHONY: help build demo test test-cpp test-python property sanitize soak faults faults-nightly fuzz lint format bench docs wheel clean
+.PHONY: help build cuda demo test test-cpp test-python property sanitize soak faults faults-nightly fuzz lint format bench docs wheel clean
 .DEFAULT_GOAL := build
 
 build:  ## install what is missing, compile, generate the Python API
 	@tools/setup.sh
 	@cmake --preset $(PRESET) --log-level=WARNING >/dev/null
 	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+cuda: build  ## libargosy_cuda.so for NVIDIA GPUs, into python/argosy/lib; needs a CUDA 13 toolkit, no GPU
+	@cmake --preset $(PRESET) -DARGOSY_CUDA=ON --log-level=WARNING >/dev/null
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target argosy_cuda
 
 demo: build  ## train an image classifier on Fashion-MNIST and show what it learned
 	@$(PY) examples/fashion_mnist.py

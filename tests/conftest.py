@@ -3,6 +3,8 @@
 import os
 import signal
 
+import pytest
+
 os.environ.setdefault("ARGOSY_VERIFY_PASSES", "1")
 
 # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests of Ctrl-C would
@@ -11,6 +13,39 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--device", choices=["gpu"], help="where tests compute: the first GPU")
+
+
+def pytest_configure(config):
+    if config.getoption("--device"):
+        os.environ["ARGOSY_TEST_DEVICE"] = config.getoption(
+            "--device"
+        )  # see tests/python/device/where.py
+
+
+def pytest_collection_modifyitems(config, items):
     """Tests that add a device to the process come last: others say what a process without one does."""
     items.sort(key=lambda item: item.get_closest_marker("adds_device") is not None)
+    device = config.getoption("--device")
+    if device is None:
+        return
+    for item in items:
+        adds, cpu = item.get_closest_marker("adds_device"), item.get_closest_marker("cpu_only")
+        if cpu or (adds and adds.kwargs.get("unless") != device):
+            reason = cpu.args[0] if cpu else "is about the streamed test device"
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def default_device(request):
+    """With --device, tests begin on that device; what they make is there unless they say otherwise."""
+    name = request.config.getoption("--device")
+    if name is None:
+        yield
+        return
+    import argosy
+
+    argosy.device.set_device(f"{name}:0")
+    yield
+    argosy.device.set_device("cpu")

@@ -1,6 +1,7 @@
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/executor.h"
+#include "argosy/runtime/graphs.h"
 #include "argosy/runtime/frame.h"
 #include "functions.h"
 #include "python.h"
@@ -75,6 +76,11 @@ PyObject* f_run(Args a) {
   return wrap_list(out);
 }
 
+// graph_launches() -> how often a run of kernels was launched as one
+PyObject* f_graph_launches(Args) {
+  return PyLong_FromUnsignedLongLong(runtime::graph_launches());
+}
+
 PyObject* f_stats(Args a) {
   const Executor::Stats s = executor_of(a[0]).stats();
   Py d(check(PyDict_New()));
@@ -134,6 +140,7 @@ void raise_signals() {
 PyMethodDef functions[] = {FUNCTION("executor_new", f_new, 1),
                            FUNCTION("executor_run", f_run, 5),
                            FUNCTION("executor_stats", f_stats, 1),
+                           FUNCTION("graph_launches", f_graph_launches, 0),
                            FUNCTION("executor_plan", f_plan, 5),
                            FUNCTION("executor_parallel", f_parallel, 2),
                            FUNCTION("executor_clear", f_clear, 1),

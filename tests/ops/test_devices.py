@@ -1,5 +1,6 @@
-"""Each row of the tables once more on the streamed test device: values against the reference, and
-gradients against those of the CPU. What the device refuses by name is skipped."""
+"""Each row of the tables once more on a device: values against the reference, and gradients against those
+of the CPU. What the device refuses by name is skipped. The device is the streamed test device, or with
+`--device gpu` the first GPU, which sums in another order."""
 
 import functools
 
@@ -12,7 +13,7 @@ from tests.ops.test_coverage import table_modules
 import argosy
 from argosy import _core
 
-pytestmark = pytest.mark.adds_device
+pytestmark = pytest.mark.adds_device(unless="gpu")
 
 ROWS = [
     (module.__name__.rpartition("_")[2], case)
@@ -22,32 +23,56 @@ ROWS = [
 ]
 
 
+class Streamed:
+    """Runs the CPU's kernels: only a rule of a gradient that spares a wait computes otherwise."""
+
+    place, tolerance = "streamed:0", (1e-5, 1e-6)
+
+    def start(self):
+        _core.start_streamed(2, 300)
+
+    def end(self):
+        _core.forget_failures()
+
+
+class Gpu:
+    place, tolerance = "gpu:0", (1e-4, 1e-5)
+
+    def start(self):
+        pass
+
+    def end(self):
+        pass
+
+
 @pytest.fixture(autouse=True)
-def device():
-    _core.start_streamed(2, 300)
-    yield
+def device(default_device, request):
+    found = Gpu() if request.config.getoption("--device") == "gpu" else Streamed()
+    found.start()
     argosy.device.set_device("cpu")
-    _core.forget_failures()
+    yield found
+    argosy.device.set_device("cpu")
+    found.end()
 
 
 def named(rows):
     return [pytest.param(case, id=f"{family}-{case}") for family, case in rows]
 
 
-def refused(error):
+def refused(error, device):
     """Whether the device said that it cannot: by name, and with what to do."""
     text = str(error)
-    return "does not run on streamed:0" in text and "Do this:" in text
+    return f"does not run on {device.place}" in text and "Do this:" in text
 
 
-def on_device(case, function):
-    argosy.device.set_device("streamed:0")
+def on_device(device, function):
+    argosy.device.set_device(device.place)
     argosy.seed(1)
     try:
         result = function()
         argosy.device.synchronize()
     except NotImplementedError as error:
-        if not refused(error):
+        if not refused(error, device):
             raise
         pytest.skip(str(error))
     finally:
@@ -64,7 +89,7 @@ def dtypes_of(case):
 
 
 @pytest.mark.parametrize("case", named((f, c) for f, c in ROWS if c.ref is not None))
-def test_values(case):
+def test_values(case, device):
     rng = case.rng()
     for dtype in dtypes_of(case):
 
@@ -73,9 +98,9 @@ def test_values(case):
             outputs = flat(call_case(case, operands, *operands.tensors))
             return operands, outputs
 
-        operands, outputs = on_device(case, run)
+        operands, outputs = on_device(device, run)
         for t in outputs:
-            assert not isinstance(t, argosy.Tensor) or str(t.place) == "Place(streamed:0)"
+            assert not isinstance(t, argosy.Tensor) or str(t.place) == f"Place({device.place})"
         check_outputs(case, operands, outputs, f"{case} {dtype} on a device")
 
 
@@ -94,16 +119,16 @@ def gradients_of(case, dtype):
 
 
 @pytest.mark.parametrize("case", named((f, c) for f, c in ROWS if c.has_grad()))
-def test_gradients(case):
+def test_gradients(case, device):
     dtype = next((t for t in ("float32", "float64") if t in case.all_dtypes()), None)
     if dtype is None:
         pytest.skip("has no gradient of real numbers")
     argosy.seed(1)
     want = gradients_of(case, dtype)
-    got = on_device(case, functools.partial(gradients_of, case, dtype))
+    got = on_device(device, functools.partial(gradients_of, case, dtype))
     assert len(got) == len(want)
-    # The rule of pow looks at its exponent where that costs no wait, and then computes otherwise.
+    # (The rule of pow looks at its exponent where that costs no wait.)
     for i, (a, b) in enumerate(zip(got, want)):
         assert (a is None) == (b is None)
         if a is not None:
-            harness.compare(a, b, 1e-5, 1e-6, f"{case}, gradient {i}")
+            harness.compare(a, b, *device.tolerance, f"{case}, gradient {i}")

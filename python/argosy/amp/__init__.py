@@ -5,7 +5,7 @@ they leave programs in float32 on the CPU, as in Paddle. What is cast, and what 
 docs/mixed_precision.md.
 """
 
-from argosy.device.place import checked_place
+from argosy.device.place import checked_place, current
 
 from . import debugging
 from .auto_cast import (
@@ -42,18 +42,17 @@ def is_float16_supported(device=None):
         device (str | Place, optional): Which; default: the current one.
 
     Returns:
-        bool: False.
+        bool: Whether it is a GPU.
 
     Raises:
         ValueError: There is no such device.
 
     Example:
-        >>> argosy.amp.is_float16_supported()
+        >>> argosy.amp.is_float16_supported("cpu")
         False
     """
-    if device is not None:
-        checked_place(device, "is_float16_supported")
-    return False
+    place = current.place if device is None else checked_place(device, "is_float16_supported")
+    return place.is_gpu_place()
 
 
 def is_bfloat16_supported(device=None):

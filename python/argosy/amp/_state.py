@@ -7,6 +7,7 @@ import warnings
 
 from argosy import _core
 from argosy._op_names import ops_called
+from argosy.device.place import current
 
 LEVELS = {"OD": 0, "O1": 1, "O2": 2}
 
@@ -30,7 +31,12 @@ def warn_once(key, text):
 
 def takes_effect(dtype):
     """Whether mixed precision in this dtype (a name) is computed, or leaves programs as they are."""
-    return dtype == "bfloat16" or (dtype == "float16" and _core.get_flag("ARGOSY_AMP_FLOAT16"))
+    return dtype == "bfloat16" or (dtype == "float16" and computes_float16())
+
+
+def computes_float16():
+    """Whether this thread's device computes in float16, as GPUs do."""
+    return current.place.is_gpu_place() or _core.get_flag("ARGOSY_AMP_FLOAT16")
 
 
 def warn_without_effect(what):

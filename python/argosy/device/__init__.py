@@ -32,8 +32,7 @@ from argosy.device.place import (
     XPUPlace,
     checked_place,
     custom_devices,
-    has_place,
-    has_streams,
+    gpu_count,
     make_place,
 )
 from argosy.device.place import current as _current
@@ -141,7 +140,7 @@ def get_rng_state(device=None):
         >>> bool((drawn == argosy.rand([3])).all())
         True
     """
-    _with_generator(device, "get_rng_state")
+    to_place(device)
     return _core.random_state()
 
 
@@ -158,18 +157,8 @@ def set_rng_state(new_state, device=None):
     Example:
         >>> argosy.device.set_rng_state(argosy.device.get_rng_state())
     """
-    _with_generator(device, "set_rng_state")
+    to_place(device)
     _core.set_random_state(new_state)
-
-
-def _with_generator(device, what):
-    """Refuses devices that do not draw from the generator of the core. Without GPUs it is the only
-    one, whatever the device is called."""
-    place = to_place(device)
-    if place.is_gpu_place() and is_compiled_with_cuda():
-        raise ValueError(
-            f"[{what}] the generator of {place!r} has no state to show. Do this: use device='cpu'."
-        )
 
 
 def to_place(device):
@@ -225,7 +214,7 @@ def get_device(input=None):  # noqa: A002
 
 
 def is_compiled_with_cuda():
-    """Whether this build has CUDA kernels.
+    """Whether this build has CUDA kernels; whether there is a GPU says device.is_available.
 
     Returns:
         bool: That.
@@ -234,7 +223,7 @@ def is_compiled_with_cuda():
         >>> isinstance(argosy.is_compiled_with_cuda(), bool)
         True
     """
-    return has_place(CUDAPlace(0))
+    return _core.has_cuda()
 
 
 def is_compiled_with_rocm():
@@ -378,10 +367,7 @@ def synchronize(device=None):
     Example:
         >>> argosy.device.synchronize("cpu")
     """
-    place = to_place(device)
-    if place.is_gpu_place() and not has_streams(place):
-        cuda.synchronize(device)
-    _core.synchronize_device(checked_place(place, "synchronize"))
+    _core.synchronize_device(checked_place(to_place(device), "synchronize"))
 
 
 def memory_allocated(device=None):
@@ -526,7 +512,7 @@ def is_bf16_supported(including_emulation=True):
 
     Args:
         including_emulation (bool): Whether conversion to float32 counts, which every CPU can do; else the
-            CPU must have instructions for it.
+            first GPU, or without one the CPU, must have instructions for it.
 
     Returns:
         bool: That.
@@ -535,7 +521,11 @@ def is_bf16_supported(including_emulation=True):
         >>> argosy.cuda.is_bf16_supported()
         True
     """
-    return bool(including_emulation) or "avx512_bf16" in _core.cpu_features().split()
+    if including_emulation:
+        return True
+    if gpu_count():
+        return cuda.get_device_capability(0) >= (8, 0)
+    return "avx512_bf16" in _core.cpu_features().split()
 
 
 def manual_seed_all(seed):
@@ -620,18 +610,17 @@ def get_device_properties(device=None):
     """Name, capability and memory of a GPU.
 
     Args:
-        device (int | str | Place, optional): Which.
+        device (str | Place | int, optional): Which; default: the current one, or the first.
 
     Returns:
-        Nothing in this version.
+        DeviceProperties: They.
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.get_device_properties()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.is_available():
+        ...     found = argosy.device.get_device_properties().name
     """
     return cuda.get_device_properties(device)
 
@@ -640,18 +629,17 @@ def get_device_name(device=None):
     """The name of a GPU.
 
     Args:
-        device (int | str | Place, optional): Which.
+        device (str | Place | int, optional): Which; default: the current one, or the first.
 
     Returns:
-        Nothing in this version.
+        str: It.
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.get_device_name()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.is_available():
+        ...     found = argosy.device.get_device_name()
     """
     return cuda.get_device_name(device)
 
@@ -660,18 +648,17 @@ def get_device_capability(device=None):
     """The compute capability of a GPU.
 
     Args:
-        device (int | str | Place, optional): Which.
+        device (str | Place | int, optional): Which; default: the current one, or the first.
 
     Returns:
-        Nothing in this version.
+        tuple[int, int]: It, such as (9, 0).
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.get_device_capability()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.is_available():
+        ...     found = argosy.device.get_device_capability()
     """
     return cuda.get_device_capability(device)
 

@@ -1,9 +1,8 @@
-"""Names of CUDA's devices. Counts and figures come from the core, which has no properties of GPUs; what
-needs a GPU where there is none says so."""
+"""GPUs: counts, properties and figures of their memory, which the core knows. What needs a GPU where there
+is none says so."""
 
 from argosy import _core
-from argosy.device import streams as _streams
-from argosy.device.place import CUDAPlace, checked_place, gpu_count, has_place, to_place
+from argosy.device.place import CUDAPlace, checked_place, current, gpu_count, to_place
 from argosy.device.streams import (  # noqa: F401
     Event,
     NoCudaError,
@@ -28,11 +27,15 @@ def device_count():
 
 
 def _gpu(what, device):
-    """The GPU that an argument means; None and the CPU mean the first."""
-    place = CUDAPlace(0) if device is None else to_place(device)
-    if not has_place(CUDAPlace(0)):
-        _streams.need_cuda(what)
-    return checked_place(place, f"device.cuda.{what}", NoCudaError)
+    """The GPU that an argument means; None means the current device if that is one, else the first."""
+    if device is None:
+        device = current.place if current.place.is_gpu_place() else CUDAPlace(0)
+    return checked_place(to_place(device), f"device.cuda.{what}", NoCudaError)
+
+
+def _properties(what, device):
+    found = _core.device_properties(_gpu(what, device))
+    return {name: int(v) if v.isdecimal() else v for name, v in found.items()}
 
 
 def _figure(what, device, key):
@@ -43,17 +46,17 @@ def synchronize(device=None):
     """Waits until the work queued on a GPU is done.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
+        DeviceError: Work on it failed.
 
     Example:
-        >>> argosy.device.cuda.synchronize()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.cuda.device_count():
+        ...     argosy.device.cuda.synchronize()
     """
-    _streams.need_cuda("synchronize")
+    _core.synchronize_device(_gpu("synchronize", device))
 
 
 def empty_cache():
@@ -62,15 +65,16 @@ def empty_cache():
     Example:
         >>> argosy.device.cuda.empty_cache()
     """
-    for index in range(gpu_count()):
-        _core.release_cached(CUDAPlace(index))
+    if any(name == "gpu" for name, _ in _core.devices()):
+        for index in range(gpu_count()):
+            _core.release_cached(CUDAPlace(index))
 
 
 def memory_allocated(device=None):
     """Memory of tensors on a GPU.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Returns:
         int: Bytes.
@@ -89,7 +93,7 @@ def max_memory_allocated(device=None):
     """The most memory that tensors took on a GPU since the start or reset_max_memory_allocated.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Returns:
         int: Bytes.
@@ -108,7 +112,7 @@ def memory_reserved(device=None):
     """Memory that the allocator of a GPU holds.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Returns:
         int: Bytes.
@@ -127,7 +131,7 @@ def max_memory_reserved(device=None):
     """The most memory that the allocator of a GPU held since the start or reset_max_memory_reserved.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Returns:
         int: Bytes.
@@ -142,69 +146,106 @@ def max_memory_reserved(device=None):
     return _figure("max_memory_reserved", device, "peak_reserved")
 
 
+class DeviceProperties:
+    """What a GPU is.
+
+    Attributes:
+        name (str): Its name.
+        major, minor (int): Its compute capability.
+        total_memory (int): Bytes of its memory.
+        multi_processor_count (int): How many multiprocessors it has.
+    """
+
+    def __init__(self, found):
+        self.__dict__.update(found)
+
+    def __eq__(self, other):
+        return isinstance(other, DeviceProperties) and self.__dict__ == other.__dict__
+
+    __hash__ = None
+
+    def __repr__(self):
+        return (
+            f"_gpuDeviceProperties(name={self.name!r}, major={self.major}, minor={self.minor},"
+            f" total_memory={self.total_memory >> 20}MB,"
+            f" multi_processor_count={self.multi_processor_count})"
+        )
+
+
 def get_device_properties(device=None):
     """Name, capability and memory of a GPU.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
+
+    Returns:
+        DeviceProperties: They.
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.cuda.get_device_properties()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.cuda.device_count():
+        ...     memory = argosy.device.cuda.get_device_properties().total_memory
     """
-    _streams.need_cuda("get_device_properties")
+    return DeviceProperties(_properties("get_device_properties", device))
 
 
 def get_device_name(device=None):
     """The name of a GPU.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
+
+    Returns:
+        str: It.
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.cuda.get_device_name()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.cuda.device_count():
+        ...     name = argosy.device.cuda.get_device_name()
     """
-    _streams.need_cuda("get_device_name")
+    return _properties("get_device_name", device)["name"]
 
 
 def get_device_capability(device=None):
     """The compute capability of a GPU.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
+
+    Returns:
+        tuple[int, int]: It, such as (9, 0).
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.cuda.get_device_capability()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.cuda.device_count():
+        ...     major, minor = argosy.device.cuda.get_device_capability()
     """
-    _streams.need_cuda("get_device_capability")
+    found = _properties("get_device_capability", device)
+    return found["major"], found["minor"]
+
+
+def _not_done(what, device=None):
+    """Raises the error of what no version does yet, or that of a GPU which is not there."""
+    _gpu(what, device)
+    raise NotImplementedError(
+        f"[device.cuda.{what}] is not supported. Do this: use the functions of argosy.device.cuda."
+    )
 
 
 def cudart():
     """The module of CUDA's runtime.
 
     Raises:
-        ValueError: Always: this version does not do it.
-
-    Example:
-        >>> argosy.device.cuda.cudart()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        NotImplementedError: There is a GPU: this version does not do it.
+        ValueError: There is none.
     """
-    _streams.need_cuda("cudart")
+    _not_done("cudart")
 
 
 def check_error(res):
@@ -214,14 +255,10 @@ def check_error(res):
         res (int): It.
 
     Raises:
-        ValueError: Always: this version does not do it.
-
-    Example:
-        >>> argosy.device.cuda.check_error(0)
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        NotImplementedError: There is a GPU: this version does not do it.
+        ValueError: There is none.
     """
-    _streams.need_cuda("check_error")
+    _not_done("check_error")
 
 
 def get_stream_from_external(data_ptr, device=None):
@@ -229,41 +266,40 @@ def get_stream_from_external(data_ptr, device=None):
 
     Args:
         data_ptr (int): Its address.
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Raises:
-        ValueError: Always: this version does not do it.
-
-    Example:
-        >>> argosy.device.cuda.get_stream_from_external(0)
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        NotImplementedError: There is a GPU: this version does not do it.
+        ValueError: There is none.
     """
-    _streams.need_cuda("get_stream_from_external")
+    _not_done("get_stream_from_external", device)
 
 
 def mem_get_info(device=None):
     """Free and total bytes of a GPU.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
+
+    Returns:
+        tuple[int, int]: They.
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.cuda.mem_get_info()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.cuda.device_count():
+        ...     free, total = argosy.device.cuda.mem_get_info()
     """
-    _streams.need_cuda("mem_get_info")
+    found = _properties("mem_get_info", device)
+    return found["free_memory"], found["total_memory"]
 
 
 def memory_summary(device=None):
     """The state of a GPU's allocator as a table.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Returns:
         str: Lines of text.
@@ -282,7 +318,7 @@ def reset_max_memory_allocated(device=None):
     """Starts a new count of max_memory_allocated, and of max_memory_reserved.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Raises:
         ValueError: There is no such GPU, or none at all.
@@ -298,7 +334,7 @@ def reset_max_memory_reserved(device=None):
     """Starts a new count of max_memory_reserved, and of max_memory_allocated.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Raises:
         ValueError: There is no such GPU, or none at all.
@@ -314,7 +350,7 @@ def reset_peak_memory_stats(device=None):
     """Starts new counts of max_memory_allocated and max_memory_reserved.
 
     Args:
-        device (int | str | Place, optional): Which GPU; default: the first.
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
     Raises:
         ValueError: There is no such GPU, or none at all.
@@ -327,22 +363,28 @@ def reset_peak_memory_stats(device=None):
 
 
 def vmm_compact(device=None):
-    """Puts the free memory of a GPU together."""
-    _streams.need_cuda("vmm_compact")
+    """Puts the free memory of a GPU together: gives what is cached back to it.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the current one, or the first.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+    """
+    _core.release_cached(_gpu("vmm_compact", device))
 
 
 def ipc_collect():
-    """Frees GPU memory that other processes have let go of.
+    """Frees GPU memory that other processes have let go of; they never get any.
 
     Raises:
-        ValueError: Always: this version does not do it.
+        ValueError: There is no such GPU, or none at all.
 
     Example:
-        >>> argosy.device.cuda.ipc_collect()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.cuda.device_count():
+        ...     argosy.device.cuda.ipc_collect()
     """
-    _streams.need_cuda("ipc_collect")
+    _gpu("ipc_collect", None)
 
 
 StreamContext = stream = stream_guard

@@ -2,7 +2,6 @@
 
 import functools
 import threading
-from itertools import count, takewhile
 
 from argosy import _core
 
@@ -287,8 +286,13 @@ def custom_devices():
 def to_place(device):
     """A Place from a Place, a name such as "cpu", "gpu:0", "null", or the number of a GPU. Whether it
     is there is another question, see has_place."""
-    if isinstance(device, Place):
-        return device
+    place = device if isinstance(device, Place) else _named(device)
+    if place.is_gpu_place():
+        has_place(place)  # starts GPUs: the core then knows the place
+    return place
+
+
+def _named(device):
     if type(device) is int:
         return CUDAPlace(device)
     kind, _, index = str(device).partition(":")
@@ -304,7 +308,9 @@ def to_place(device):
 
 
 def has_place(place):
-    """Whether the core has a place."""
+    """Whether the core has a place. Asked of a GPU, it starts those that there are."""
+    if place.is_gpu_place():
+        return place._index in range(gpu_count()) and why_no_gpu() is None
     if place.is_custom_place():  # one may be added at any time
         return place._index in range(custom_devices().get(place._kind, 0))
     return _has_built_in(place)
@@ -326,8 +332,28 @@ def _has_built_in(place):
 
 
 def gpu_count():
-    """Number of GPUs that the core has."""
-    return sum(1 for _ in takewhile(lambda index: has_place(CUDAPlace(index)), count()))
+    """Number of GPUs that can be used. It starts none."""
+    # A process has one kind of device beside the CPU.
+    return 0 if custom_devices() else _core.cuda_count()
+
+
+def why_no_gpu():
+    """Starts the GPUs of this machine at the first call. None where they run; else why not, and what to
+    do, as text."""
+    if any(name == "gpu" for name, _ in _core.devices()):
+        return None
+    if not _core.has_cuda():
+        return (
+            "this build of Argosy has no CUDA support. Do this: use 'cpu', or build with make cuda."
+        )
+    for name in custom_devices():
+        return f"this process works with '{name}'. Do this: use GPUs in a process without it."
+    try:
+        _core.start_cuda()
+    except _core.DeviceError as error:
+        text = str(error)
+        return text if "Do this" in text else f"{text} Do this: use 'cpu'."
+    return None
 
 
 def checked_place(device, what, error=ValueError):
@@ -335,11 +361,9 @@ def checked_place(device, what, error=ValueError):
     place = to_place(device)
     if has_place(place):
         return place
-    if place.is_gpu_place() and gpu_count() == 0:
-        raise error(
-            f"[{what}] this build of Argosy has no CUDA support, got {device!r}. Do this: use 'cpu', or"
-            " build with ARGOSY_CUDA=ON."
-        )
+    reason = why_no_gpu() if place.is_gpu_place() else None
+    if reason:
+        raise error(f"[{what}] there is no {place!r}: {reason}")
     raise error(
         f"[{what}] there is no {place!r}. Do this: name one that device.device_count() counts."
     )

@@ -9,22 +9,28 @@ import weakref
 
 from argosy import _core
 from argosy._support import no_effect, unsupported
-from argosy.device.place import checked_place, current, has_streams, to_place
+from argosy.device.place import (
+    CUDAPlace,
+    checked_place,
+    current,
+    gpu_count,
+    has_streams,
+    to_place,
+    why_no_gpu,
+)
 
 # Work of a device must not run on while the process is taken apart.
 atexit.register(_core.stop_streamed)
 
 
 class NoCudaError(ValueError, TypeError):
-    """What needs CUDA was asked of a build without it."""
+    """What needs a GPU was asked where there is none."""
 
 
 def need_cuda(what):
-    """Raises the error of ``what`` of ``device.cuda`` where there is no GPU."""
-    raise NoCudaError(
-        f"[device.cuda.{what}] this build of Argosy has no CUDA support. Do this: build with"
-        " ARGOSY_CUDA=ON, or guard the call with argosy.is_compiled_with_cuda()."
-    )
+    """Raises the error of ``what`` of ``device.cuda`` that is asked of a device without streams."""
+    reason = why_no_gpu() or "this device has no streams. Do this: pass a GPU, such as 'gpu:0'."
+    raise NoCudaError(f"[device.cuda.{what}] {reason}")
 
 
 class _Kept(threading.local):
@@ -38,8 +44,11 @@ _kept = _Kept()
 
 
 def _streamed(what, device):
-    """The place that ``device`` means, which has streams; None: the current one."""
+    """The place that ``device`` means, which has streams; None: the current one, or the first GPU where
+    that has none."""
     place = current.place if device is None else to_place(device)
+    if device is None and not has_streams(place) and gpu_count():
+        place = to_place(CUDAPlace(0))
     if not has_streams(place):
         need_cuda(what)
     return checked_place(place, f"device.{what}")
@@ -49,7 +58,7 @@ class Stream:
     """A queue of work on a device: in order within, beside other streams of the device.
 
     Args:
-        device (str | Place | int, optional): Of which device; default: the current one.
+        device (str | Place | int, optional): Of which device; default: the current one, or the first GPU.
         priority (int): 1 before 2.
         stream_base (Stream, optional): Another handle on this stream.
 
@@ -159,13 +168,12 @@ class Event:
         NotImplementedError: interprocess is True.
 
     Example:
-        >>> argosy.device.Event()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.is_available():
+        ...     event = argosy.device.Event(enable_timing=True)
     """
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
-        if not _core.devices():
+        if not _core.devices() and why_no_gpu():
             need_cuda("Event")
         unsupported("device.Event", "leave it out", interprocess=(bool(interprocess), False))
         no_effect("device.Event", "waits sleep", blocking=(bool(blocking), False))

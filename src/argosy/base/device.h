@@ -39,6 +39,14 @@ class ARGOSY_API DeviceEvent : public RefCounted {
   virtual double milliseconds_to(DeviceEvent& later) = 0;
 };
 
+// Work that a stream was given once, to be enqueued again as a whole.
+class ARGOSY_API DeviceGraph : public RefCounted {
+ public:
+  // On the stream on which it was recorded, with the memory that it was recorded with: whatever
+  // that holds by now is read, and written. It must still be there.
+  virtual void launch() = 0;
+};
+
 // One kind of device. Members are thread safe; they throw Error(ErrorKind::device) for an index or
 // a stream that is not there, and for what work enqueued earlier failed with, which stays.
 class ARGOSY_API Device {
@@ -94,6 +102,14 @@ class ARGOSY_API Device {
   virtual bool done(Stream stream) = 0;
   virtual void synchronize(Stream stream) = 0;  // blocks the calling thread
   virtual void synchronize(Place place) = 0;    // all streams
+
+  // Graphs, where it has them. From begin_graph on, what this thread enqueues on the stream is
+  // recorded instead of run, until end_graph. Memory that is taken meanwhile for results that do
+  // not leave the recording, and given back before its end, is the graphs' own from then on.
+  virtual bool has_graphs() const { return false; }
+  virtual void begin_graph(Stream) {}
+  // Null where what was enqueued cannot be recorded; nothing of it has run then, either.
+  virtual Ref<DeviceGraph> end_graph(Stream) noexcept { return {}; }
 };
 
 namespace device {

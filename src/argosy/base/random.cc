@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -23,6 +24,7 @@ struct Generator::State {
   mutable std::mutex mutex;  // guards all below, held while a call draws
   Engine engine;
   uint64_t seed = 0;
+  uint64_t place = 0;  // the next one
 
   State();
   ~State();
@@ -574,13 +576,26 @@ void fill_kept_bits(Engine& engine, uint8_t* out, int64_t n, float p) {
   }
 }
 
-constexpr char kMagic[8] = {'A', 'R', 'G', 'O', 'S', 'Y', 'R', '1'};
+constexpr char kMagic[8] = {'A', 'R', 'G', 'O', 'S', 'Y', 'R', '2'};
+constexpr char kOldMagic[8] = {'A', 'R', 'G', 'O', 'S', 'Y', 'R', '1'};  // without `place`
 struct Saved {
   char magic[8];
   uint64_t seed;
   uint64_t position;
   uint64_t words[Engine::kWords];
+  uint64_t place;
 };
+constexpr size_t kOldSize = offsetof(Saved, place);
+
+// Is it a state? An old one begins at place 0.
+bool read_state(std::string_view bytes, Saved& saved) {
+  const bool old = bytes.size() == kOldSize;
+  if (!old && bytes.size() != sizeof(saved)) return false;
+  saved.place = 0;
+  std::memcpy(static_cast<void*>(&saved), bytes.data(), bytes.size());
+  return !std::memcmp(saved.magic, old ? kOldMagic : kMagic, sizeof(kMagic)) &&
+         saved.position <= Engine::kWords;
+}
 
 }  // namespace
 
@@ -600,17 +615,26 @@ void Generator::seed(uint64_t value) {
   std::lock_guard lock(state_->mutex);
   state_->engine.seed_sequence(value);
   state_->seed = value;
+  state_->place = 0;
 }
 
 void Generator::seed_for_op(uint64_t value) {
   std::lock_guard lock(state_->mutex);
   state_->engine.seed(value);
   state_->seed = value;
+  state_->place = 0;
 }
 
 uint64_t Generator::initial_seed() const {
   std::lock_guard lock(state_->mutex);
   return state_->seed;
+}
+
+Generator::Places Generator::take_places(uint64_t count) {
+  std::lock_guard lock(state_->mutex);
+  const uint64_t first = state_->place;
+  state_->place += count;
+  return {state_->seed, first};
 }
 
 std::string Generator::state() const {
@@ -619,6 +643,7 @@ std::string Generator::state() const {
     std::lock_guard lock(state_->mutex);
     std::memcpy(saved.magic, kMagic, sizeof(kMagic));
     saved.seed = state_->seed;
+    saved.place = state_->place;
     saved.position = static_cast<uint64_t>(state_->engine.position());
     std::memcpy(saved.words, state_->engine.words(), sizeof(saved.words));
   }
@@ -627,17 +652,14 @@ std::string Generator::state() const {
 
 void Generator::set_state(std::string_view bytes) {
   Saved saved;
-  bool sound = bytes.size() == sizeof(saved);
-  if (sound) std::memcpy(&saved, bytes.data(), sizeof(saved));
-  ARGOSY_CHECK(sound && !std::memcmp(saved.magic, kMagic, sizeof(kMagic)) &&
-                   saved.position <= Engine::kWords,
-               invalid_argument)
+  ARGOSY_CHECK(read_state(bytes, saved), invalid_argument)
       << "[set_rng_state] expected the " << sizeof(saved) << " bytes of a generator's state, got "
       << bytes.size()
       << " bytes that are not one. Do this: pass what get_rng_state returned, unchanged.";
   std::lock_guard lock(state_->mutex);
   state_->engine.restore(saved.words, static_cast<int>(saved.position));
   state_->seed = saved.seed;
+  state_->place = saved.place;
 }
 
 // Each draws under the lock.

@@ -78,8 +78,16 @@ class ARGOSY_API Generator {
   void seed_for_op(uint64_t value);
   uint64_t initial_seed() const;  // of the last seed..(), kept by states
 
-  // Seed and position of the stream as bytes, the same on every machine; set_state throws
-  // ErrorKind::invalid_argument for anything that state() did not give.
+  // Numbers of devices are functions of (seed, place, index): a call takes places of its own, as
+  // many as it needs, so that what it draws depends on the seed and the calls before alone. seed()
+  // begins at 0 again. These places and the stream of words know nothing of each other.
+  struct Places {
+    uint64_t seed = 0, first = 0;
+  };
+  Places take_places(uint64_t count);
+
+  // Seed and position of the stream, and the next place, as bytes, the same on every machine;
+  // set_state throws ErrorKind::invalid_argument for anything that state() did not give.
   std::string state() const;
   void set_state(std::string_view bytes);
 

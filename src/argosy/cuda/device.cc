@@ -13,8 +13,14 @@ namespace argosy::cuda {
 namespace {
 
 thread_local int current_gpu = -1;
-// The line whose pool grows on this thread: chunks are noted as its.
-thread_local void* growing = nullptr;
+// Whose pool grows on this thread: chunks are noted as its.
+struct Growing {
+  void* line = nullptr;
+  bool of_graphs = false;
+};
+thread_local Growing growing;
+// The line on which this thread records a graph.
+thread_local void* recording = nullptr;
 // In the child of a fork, where CUDA does not work.
 std::atomic<bool> forked{false};
 
@@ -119,12 +125,16 @@ CudaDevice::CudaDevice(int count)
 
 std::vector<std::pair<std::string, std::string>> CudaDevice::properties(Place place) {
   check_place(place);
+  use_gpu(place.index);
+  size_t free = 0, total = 0;
+  ARGOSY_CUDA(cudaMemGetInfo(&free, &total));
   cudaDeviceProp p{};
   ARGOSY_CUDA(cudaGetDeviceProperties(&p, place.index));
   return {{"name", p.name},
           {"major", std::to_string(p.major)},
           {"minor", std::to_string(p.minor)},
           {"total_memory", std::to_string(p.totalGlobalMem)},
+          {"free_memory", std::to_string(free)},
           {"multi_processor_count", std::to_string(p.multiProcessorCount)},
           {"l2_cache_size", std::to_string(p.l2CacheSize)},
           {"warp_size", std::to_string(p.warpSize)},
@@ -143,7 +153,8 @@ void* CudaDevice::take_chunk(int index, size_t bytes) {
   }
   CudaDevice& self = get();
   MutexLock lock(self.chunks_mutex_);
-  self.chunks_.emplace(address_of(chunk), Chunk{bytes, static_cast<Line*>(growing)});
+  self.chunks_.emplace(address_of(chunk),
+                       Chunk{bytes, static_cast<Line*>(growing.line), growing.of_graphs});
   return chunk;
 }
 
@@ -156,11 +167,12 @@ void CudaDevice::drop_chunk(int index, void* chunk, size_t) {
   self.chunks_.erase(address_of(chunk));
 }
 
-CudaDevice::Line* CudaDevice::line_of_memory(const void* address) {
+CudaDevice::Line* CudaDevice::line_of_memory(const void* address, bool* of_graphs) {
   MutexLock lock(chunks_mutex_);
   auto after = chunks_.upper_bound(address_of(address));
   if (after == chunks_.begin()) return nullptr;
   const auto& [begin, chunk] = *std::prev(after);
+  *of_graphs = chunk.of_graphs;
   return address_of(address) - begin < chunk.bytes ? chunk.line : nullptr;
 }
 
@@ -169,15 +181,16 @@ void* CudaDevice::allocate(Stream stream, size_t bytes) {
   Line& line = line_of(stream);
   {
     MutexLock lock(line.mutex);
+    growing = {&line, recording == &line};
+    if (recording == &line) return line.of_graphs.allocate(bytes);
     if (!line.waiting.empty()) take_back(line);
-    growing = &line;
     if (void* block = line.pool.allocate(bytes)) return block;
     take_back(line, /*wait=*/true);
     if (void* block = line.pool.allocate(bytes)) return block;
   }
   release_cached(stream.place);
   MutexLock lock(line.mutex);
-  growing = &line;
+  growing = {&line, false};
   return line.pool.allocate(bytes);
 }
 
@@ -207,8 +220,13 @@ std::vector<CudaDevice::Line*> CudaDevice::users_of(const void* block, size_t by
 
 void CudaDevice::release(Place place, void* block, size_t bytes) noexcept {
   if (forked.load(std::memory_order_relaxed)) return;
-  Line* line = line_of_memory(block);
+  bool of_graphs = false;
+  Line* line = line_of_memory(block, &of_graphs);
   if (!line) return;
+  if (of_graphs) {
+    MutexLock lock(line->mutex);
+    return line->of_graphs.release(block, bytes);
+  }
   Waiting waiting{block, bytes, {}};
   try {
     for (Line* user : users_of(block, bytes, line))
@@ -235,7 +253,7 @@ size_t CudaDevice::reserved(Place place) {
   size_t bytes = 0;
   for (Line* line : lines_of(place)) {
     MutexLock lock(line->mutex);
-    bytes += line->pool.reserved();
+    bytes += line->pool.reserved() + line->of_graphs.reserved();
   }
   return bytes;
 }
@@ -433,6 +451,53 @@ void CudaDevice::synchronize(Place place) {
   check_place(place);
   use_gpu(place.index);
   ARGOSY_CUDA(cudaDeviceSynchronize());
+}
+
+// --- graphs ---
+
+namespace {
+
+class Graph final : public DeviceGraph {
+ public:
+  Graph(cudaGraphExec_t graph, cudaStream_t stream, int gpu)
+      : graph_(graph), stream_(stream), gpu_(gpu) {}
+  // What was launched goes on.
+  ~Graph() override {
+    if (!forked.load(std::memory_order_relaxed)) cudaGraphExecDestroy(graph_);
+  }
+  void launch() override {
+    use_gpu(gpu_);
+    ARGOSY_CUDA(cudaGraphLaunch(graph_, stream_));
+  }
+
+ private:
+  const cudaGraphExec_t graph_;
+  const cudaStream_t stream_;
+  const int gpu_;
+};
+
+}  // namespace
+
+void CudaDevice::begin_graph(Stream stream) {
+  const cudaStream_t s = this->stream(stream);
+  // Calls of other threads are none of its business.
+  ARGOSY_CUDA(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+  recording = &line_of(stream);
+}
+
+Ref<DeviceGraph> CudaDevice::end_graph(Stream stream) noexcept {
+  Line& line = line_of(stream);
+  recording = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t made = nullptr;
+  bool good = cudaStreamEndCapture(line.cuda, &graph) == cudaSuccess && graph;
+  good = good && cudaGraphInstantiate(&made, graph, 0) == cudaSuccess;
+  if (graph) cudaGraphDestroy(graph);
+  if (!good) {
+    cudaGetLastError();
+    return {};
+  }
+  return Ref<DeviceGraph>::adopt(new Graph(made, line.cuda, stream.place.index));
 }
 
 // --- checks ---

@@ -60,6 +60,10 @@ class CudaDevice final : public Device {
   void synchronize(Stream stream) override;
   void synchronize(Place place) override;
 
+  bool has_graphs() const override { return true; }
+  void begin_graph(Stream stream) override;
+  Ref<DeviceGraph> end_graph(Stream stream) noexcept override;
+
   // CUDA's own. The stream's device is current on the calling thread afterwards.
   cudaStream_t stream(Stream stream);
 
@@ -72,16 +76,23 @@ class CudaDevice final : public Device {
   // A stream with its memory.
   struct Line {
     Line(Stream stream, cudaStream_t cuda, const memory::Backend* backend)
-        : stream(stream), cuda(cuda), pool(backend, stream.place.index) {}
+        : stream(stream),
+          cuda(cuda),
+          pool(backend, stream.place.index),
+          of_graphs(backend, stream.place.index) {}
     const Stream stream;
     const cudaStream_t cuda;
     Mutex mutex;
     StreamPool pool ARGOSY_GUARDED_BY(mutex);
+    // What graphs use while they run. They run in the stream's order, so all share it, and nobody
+    // else may have it.
+    StreamPool of_graphs ARGOSY_GUARDED_BY(mutex);
     std::vector<Waiting> waiting ARGOSY_GUARDED_BY(mutex);
   };
   struct Chunk {
     size_t bytes;
     Line* line;
+    bool of_graphs;
   };
   struct PinnedBlock {
     size_t bytes;
@@ -90,7 +101,8 @@ class CudaDevice final : public Device {
 
   static void* take_chunk(int index, size_t bytes);
   static void drop_chunk(int index, void* chunk, size_t bytes);
-  Line* line_of_memory(const void* address);
+  // Null where it is none of ours.
+  Line* line_of_memory(const void* address, bool* of_graphs);
   // Those but `own` that used the block, which are forgotten.
   std::vector<Line*> users_of(const void* block, size_t bytes, const Line* own);
   Line& line_of(Stream stream);

@@ -48,7 +48,7 @@ void CudaLauncher::loop(op::KernelFrame& frame, const cpu::LoopTable& table, con
                       in[static_cast<size_t>(key)].dtype(),
                       static_cast<const cpu::LoopParams*>(params)};
   const DeviceLoop found = find_loop(&table);
-  if (found && found(stream_of(frame), call)) return;
+  if (found && found(cuda::stream_of(frame), call)) return;
   ARGOSY_THROW(type) << '[' << frame.name() << "] is not defined for " << call.key
                      << " on GPUs. Do this: cast with .astype(..), or compute it on the CPU.";
 }

@@ -83,6 +83,8 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
     f.first = s.out.empty() || s.out[0] == kNone ? nullptr : slots[s.out[0]].impl();
     steps_.push_back(std::move(f));
   }
+  stretches_ = stretches_of(steps_, p.blocks[0].begin, p.blocks[0].end, p.place);
+  graphs_.resize(stretches_.size());
 }
 
 Frame::~Frame() {
@@ -379,11 +381,29 @@ thread_local uint32_t until_look = 0;
 void Frame::run() {
   const op::RunScope scope(this);
   try {
-    run_block(plan.blocks[0]);
+    // Who watches steps wants each by itself.
+    if (stretches_.empty() || watch::watched())
+      run_block(plan.blocks[0]);
+    else
+      run_stretches();
   } catch (...) {
     if (op::settle_started) op::settle_started();
     throw;
   }
+}
+
+void Frame::run_stretches() {
+  uint32_t at = plan.blocks[0].begin;
+  for (size_t i = 0; i < stretches_.size(); ++i) {
+    const auto [begin, end] = stretches_[i];
+    run_steps(at, begin);
+    at = end;
+    for (uint32_t k = begin; k < end; ++k)
+      if (plan.steps[k].kind == Step::Kind::view && !plan.steps[k].still) run_view(plan.steps[k]);
+    graphs_[i].run(std::span(steps_).subspan(begin, end - begin), plan.place,
+                   [&] { run_steps(begin, end); });
+  }
+  run_steps(at, plan.blocks[0].end);
 }
 
 void Frame::run_segments(const BlockPlan& block) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "argosy/runtime/graphs.h"
 #include "argosy/runtime/plan.h"
 
 // What one run of a Plan changes: tensor bodies of the slots, operand arrays, the arena. A frame is
@@ -48,6 +49,8 @@ class Frame {
       run_segments(block);
   }
   void run_segments(const BlockPlan& block);
+  // The main block on a device with graphs.
+  void run_stretches();
   void run_steps(uint32_t begin, uint32_t end);
   void run_parallel(const BlockPlan& block, const Segment& segment);
   void run_one(FrameStep& s);
@@ -73,6 +76,8 @@ class Frame {
   void release_block(const BlockPlan& block);
 
   std::vector<FrameStep> steps_;
+  std::vector<Stretch> stretches_;  // of the main block
+  std::vector<StretchGraphs> graphs_;
   std::vector<Tensor> operands_;
   std::vector<Tensor> states_;  // the tensors bound, in order of plan.states
   // The arena's memory, null between runs if it is large: idle frames of many plans share what the

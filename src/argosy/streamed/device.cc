@@ -54,6 +54,30 @@ class StreamedDevice::Event final : public DeviceEvent {
   const Stream stream_;
 };
 
+// What was enqueued between begin_graph and end_graph.
+class StreamedDevice::Graph final : public DeviceGraph {
+ public:
+  Graph(StreamedDevice& device, Stream stream) : stream(stream), device_(device) {}
+  void add(What what, const std::vector<Use>& uses, Queue::Job job) {
+    calls_.push_back({what, uses, std::move(job)});
+  }
+  void launch() override {
+    for (const Recorded& c : calls_) device_.enqueue(stream, c.what, c.uses, c.job);
+  }
+
+  const Stream stream;
+  bool failed = false;  // something in it cannot be recorded
+
+ private:
+  struct Recorded {
+    What what;
+    std::vector<Use> uses;
+    Queue::Job job;
+  };
+  StreamedDevice& device_;
+  std::vector<Recorded> calls_;
+};
+
 StreamedDevice::StreamedDevice(const Options& options)
     : options_(options),
       process_(getpid()),
@@ -296,6 +320,10 @@ void StreamedDevice::launch(const op::KernelDef& kernel, op::KernelFrame& frame,
       << '[' << frame.op.name << "] does not run on " << place << ": it " << why
       << ", which this device cannot. Do this: move its operands to the CPU with .cpu().";
   auto call = std::make_shared<Call>(kernel, frame, attrs, mirror_);
+  if (Graph* graph = recording_on(device::current(place)); graph && call->waits()) {
+    graph->failed = true;
+    return;
+  }
   const Ticket ticket = enqueue(device::current(place), {call->name(), profile::Kind::kernel},
                                 call->uses(), [call] { call->run(); });
   if (!call->waits()) return;
@@ -348,9 +376,31 @@ StreamedDevice::Ticket StreamedDevice::push(Line& line, Queue::Job job) {
   return {&line, position, line.clock};
 }
 
+thread_local Ref<DeviceGraph> StreamedDevice::recording_;
+
+StreamedDevice::Graph* StreamedDevice::recording_on(Stream stream) {
+  auto* graph = static_cast<Graph*>(recording_.get());
+  return graph && graph->stream == stream ? graph : nullptr;
+}
+
+void StreamedDevice::begin_graph(Stream stream) {
+  line_of(stream);  // throws if there is none
+  recording_ = Ref<DeviceGraph>::adopt(new Graph(*this, stream));
+}
+
+Ref<DeviceGraph> StreamedDevice::end_graph(Stream) noexcept {
+  Ref<DeviceGraph> graph = std::move(recording_);
+  recording_ = nullptr;
+  return static_cast<Graph*>(graph.get())->failed ? Ref<DeviceGraph>() : graph;
+}
+
 StreamedDevice::Ticket StreamedDevice::enqueue(Stream stream, What what,
                                                const std::vector<Use>& uses, Queue::Job job) {
   check_process();
+  if (Graph* graph = recording_on(stream)) {
+    graph->add(what, uses, std::move(job));
+    return {&line_of(stream), 0, {}};
+  }
   Line& line = line_of(stream);
   MutexLock lock(mutex_);
   throw_failure(line.place);

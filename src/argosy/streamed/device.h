@@ -55,6 +55,9 @@ class StreamedDevice final : public Device, public op::Launcher {
   bool done(Stream stream) override;
   void synchronize(Stream stream) override;
   void synchronize(Place place) override;
+  bool has_graphs() const override { return true; }
+  void begin_graph(Stream stream) override;
+  Ref<DeviceGraph> end_graph(Stream stream) noexcept override;
 
   DeviceKind kernels() const override { return DeviceKind::cpu; }
   void launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
@@ -81,6 +84,7 @@ class StreamedDevice final : public Device, public op::Launcher {
 
  private:
   class Event;
+  class Graph;
   // A stream. Lines are never taken away, so that references stay good.
   struct Line {
     Line(uint32_t number, Place place, std::unique_ptr<Queue> queue)
@@ -96,6 +100,9 @@ class StreamedDevice final : public Device, public op::Launcher {
     uint64_t position;
     Clock clock;  // what is done when that is
   };
+
+  // What this thread records on the stream, or null.
+  static Graph* recording_on(Stream stream);
 
   void check_process() const;
   void check_place(Place place) const;
@@ -115,6 +122,7 @@ class StreamedDevice final : public Device, public op::Launcher {
   void fail(Place place, std::string text) ARGOSY_EXCLUDES(mutex_);
   void throw_failure(Place place) ARGOSY_REQUIRES(mutex_);
 
+  static thread_local Ref<DeviceGraph> recording_;
   const Options options_;
   const int process_;
   std::atomic<bool> stopped_{false};

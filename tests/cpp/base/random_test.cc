@@ -341,6 +341,29 @@ TEST(GeneratorTest, StatesRestoreTheStreamAnywhere) {
   }
 }
 
+TEST(GeneratorTest, PlacesCountFromTheSeedAndAreKeptByStates) {
+  Generator g(17);
+  EXPECT_EQ(g.take_places(5).first, 0u);
+  const std::string state = g.state();
+  EXPECT_EQ(g.take_places(1).first, 5u);
+  EXPECT_EQ(g.take_places(1).first, 6u);
+  g.set_state(state);
+  EXPECT_EQ(g.take_places(1).first, 5u);
+  g.seed(18);
+  const Generator::Places places = g.take_places(1);
+  EXPECT_EQ(places.seed, 18u);
+  EXPECT_EQ(places.first, 0u);
+}
+
+TEST(GeneratorTest, StatesWithoutPlacesAreTaken) {
+  Generator g(17), other(1);
+  std::string old = g.state().substr(0, 2520);
+  old[7] = '1';
+  other.take_places(3);
+  other.set_state(old);
+  EXPECT_EQ(other.state(), g.state());
+}
+
 void expect_invalid(const std::function<void()>& call, const std::string& part) {
   try {
     call();
@@ -354,8 +377,8 @@ void expect_invalid(const std::function<void()>& call, const std::string& part) 
 TEST(GeneratorTest, WhatIsNotAStateIsRefused) {
   Generator g(1);
   std::string state = g.state(), before = state;
-  expect_invalid([&] { g.set_state(""); }, "[set_rng_state] expected the 2520 bytes");
-  expect_invalid([&] { g.set_state(state + "x"); }, "got 2521 bytes");
+  expect_invalid([&] { g.set_state(""); }, "[set_rng_state] expected the 2528 bytes");
+  expect_invalid([&] { g.set_state(state + "x"); }, "got 2529 bytes");
   state[0] ^= 1;
   expect_invalid([&] { g.set_state(state); }, "that are not one");
   state = before;

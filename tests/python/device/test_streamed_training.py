@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.python.device.where import FIRST, SECOND, assert_as_on_the_cpu
 
 import argosy as paddle
 import argosy.nn.functional as F
 from argosy import _core, nn
 
-pytestmark = pytest.mark.adds_device
+pytestmark = pytest.mark.adds_device(unless="gpu")
 
 RNG = np.random.RandomState(0)
 X = RNG.rand(16, 1, 8, 8).astype("float32")
@@ -48,10 +49,10 @@ def on(device, program):
 
 
 def same_on_both(program):
-    want, got = on("cpu", program), on("streamed:0", program)
+    want, got = on("cpu", program), on(FIRST, program)
     assert len(want) == len(got)
     for a, b in zip(want, got):
-        np.testing.assert_array_equal(a, b)
+        assert_as_on_the_cpu(b, a)
 
 
 def trained(make_optimizer, steps=4):
@@ -127,7 +128,7 @@ def test_save_and_load(streamed, tmp_path):
     again.set_state_dict(paddle.load(str(tmp_path / "net.pdparams")))
     for a, b in zip(net.state_dict().values(), again.state_dict().values()):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
-    assert str(again.out.weight.place) == "Place(streamed:0)"
+    assert str(again.out.weight.place) == f"Place({FIRST})"
     OPTIMIZERS["adam"](again.parameters()).set_state_dict(paddle.load(str(tmp_path / "net.pdopt")))
 
 
@@ -207,7 +208,7 @@ def test_an_executor_runs_where_it_was_made_for(streamed):
         with paddle.static.program_guard(main):
             x = paddle.static.data("x", [2])
             y = x * 2
-        for place in ("cpu", "streamed:1"):
+        for place in ("cpu", SECOND):
             executor = paddle.static.Executor(place)
             (got,) = executor.run(main, {"x": np.ones(2, "float32")}, [y], return_numpy=False)
             assert repr(executor.place) in repr(got)
@@ -220,7 +221,7 @@ def test_an_executor_runs_where_it_was_made_for(streamed):
 def test_state_and_feeds_of_two_places_are_told_apart(streamed):
     net = paddle.jit.to_static(nn.Linear(2, 2))
     net(paddle.ones([1, 2]))
-    with pytest.raises(ValueError, match="is on streamed:0, but this run is on cpu"):
+    with pytest.raises(ValueError, match=f"is on {FIRST}, but this run is on cpu"):
         net(paddle.to_tensor([[1.0, 2.0]], place="cpu"))
 
 
@@ -247,7 +248,7 @@ def test_batches_of_a_loader(streamed):
     for workers in (0, 2):
         loader = paddle.io.DataLoader(Rows(), batch_size=4, num_workers=workers)
         for k, (rows, places) in enumerate(loader):
-            assert str(rows.place) == str(places.place) == "Place(streamed:0)"
+            assert str(rows.place) == str(places.place) == f"Place({FIRST})"
             assert places.tolist() == list(range(4 * k, 4 * k + 4))
 
 

@@ -12,7 +12,7 @@ import argosy as paddle
 @pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="this build has CUDA")
 @pytest.mark.parametrize("name", ["Stream", "Event", "current_stream", "synchronize"])
 def test_what_needs_cuda_says_so(name):
-    with pytest.raises(ValueError, match=rf"\[device.cuda.{name}\] .* no CUDA support. Do this"):
+    with pytest.raises(ValueError, match=rf"\[device.cuda.{name}\] .*no CUDA support. Do this"):
         getattr(paddle.device.cuda, name)()
 
 

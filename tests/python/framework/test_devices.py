@@ -10,66 +10,129 @@ import argosy as paddle
 from argosy.device import place as places
 
 device = paddle.device
-no_gpu = pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="this build has CUDA")
+no_gpu = pytest.mark.skipif(device.is_available(), reason="there is a GPU")
+no_cuda = pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="this build has CUDA")
+
+
+class TwoGpus:
+    """A core with two GPUs, which start when they are asked for."""
+
+    DeviceError = places._core.DeviceError
+    reason = None  # why they do not start
+
+    def __init__(self, others=()):
+        self.started, self.others = 0, list(others)
+
+    def devices(self):
+        return [("gpu", 2)] if self.started else self.others
+
+    def has_cuda(self):
+        return True
+
+    def cuda_count(self):
+        return 2
+
+    def start_cuda(self):
+        if self.reason:
+            raise self.DeviceError(self.reason)
+        self.started += 1
+
+    def device_properties(self, place):
+        return {
+            "name": f"G{place._index}", "major": "9", "minor": str(place._index),
+            "total_memory": str(3 << 20), "free_memory": str(1 << 20), "multi_processor_count": "4",
+        }  # fmt: skip
+
+    def memory_stats(self, place):
+        assert self.started == 1
+        return {"allocated": 8 + place._index, "peak": 9, "reserved": 10, "peak_reserved": 11}
 
 
 @pytest.fixture
-def two_gpus(monkeypatch):
-    """A core that has figures of two GPUs."""
-    real, asked = places._core.memory_stats, []
+def core_of(monkeypatch):
+    def use(core):
+        for module in (places, device.cuda):
+            monkeypatch.setattr(module, "_core", core)
+        monkeypatch.setattr(device._core, "has_cuda", core.has_cuda)
+        return core
 
-    class Core:
-        DeviceError = places._core.DeviceError
-
-        @staticmethod
-        def memory_stats(place):
-            asked.append(place)
-            if not place.is_gpu_place():
-                return real(place)
-            if place.gpu_device_id() > 1:
-                raise Core.DeviceError("no such place")
-            return {"allocated": 8 + place._index, "peak": 9, "reserved": 10, "peak_reserved": 11}
-
-        @staticmethod
-        def devices():
-            return []
-
-    places._has_built_in.cache_clear()
-    monkeypatch.setattr(places, "_core", Core)
-    monkeypatch.setattr(device.cuda, "_core", Core)
-    yield asked
-    places._has_built_in.cache_clear()
+    return use
 
 
-def test_counts_and_names_are_the_cores(two_gpus):
+def test_counts_and_names_are_the_cores(core_of):
+    core = core_of(TwoGpus())
     assert paddle.is_compiled_with_cuda() and device.is_available() and paddle.cuda.is_available()
     assert device.device_count() == device.cuda.device_count() == paddle.cuda.device_count() == 2
     assert paddle.base.core.get_cuda_device_count() == 2
     assert device.get_all_device_type() == ["cpu", "gpu"]
     assert device.get_available_device() == ["cpu", "gpu:0", "gpu:1"]
     assert [p._index for p in paddle.static.cuda_places()] == [0, 1]
+    device.cuda.empty_cache()
+    assert not core.started  # asking how many there are starts none
     assert device.cuda.memory_allocated() == 8 and device.cuda.memory_allocated(1) == 9
     assert device.cuda.max_memory_reserved("gpu:1") == 11
-    with pytest.raises(ValueError, match=r"there is no Place\(gpu:2\)"):
+    with pytest.raises(ValueError, match=r"there is no Place\(gpu:2\).*device_count"):
         device.cuda.memory_reserved(2)
     with pytest.raises(ValueError, match=r"\[set_device\] there is no Place\(gpu:7\)"):
         paddle.set_device("gpu:7")
+    assert core.started == 1
 
 
-def test_the_core_is_asked_once_for_each_place(two_gpus):
-    for _ in range(3):
-        paddle.is_compiled_with_cuda()
-    assert len(two_gpus) == 1
+def test_properties_of_a_gpu(core_of):
+    core_of(TwoGpus())
+    found = device.get_device_properties(1)
+    assert (found.name, found.major, found.total_memory) == ("G1", 9, 3 << 20)
+    assert repr(found) == (
+        "_gpuDeviceProperties(name='G1', major=9, minor=1, total_memory=3MB,"
+        " multi_processor_count=4)"
+    )
+    assert found == device.cuda.get_device_properties("gpu:1") != device.get_device_properties()
+    assert device.get_device_name() == "G0" and device.get_device_capability("gpu:1") == (9, 1)
+    assert paddle.cuda.mem_get_info() == (1 << 20, 3 << 20)
+    assert device.is_bf16_supported(False) and not device.cuda.ipc_collect()
+    with pytest.raises(NotImplementedError, match=r"\[device.cuda.cudart\].*Do this"):
+        device.cuda.cudart()
+
+
+@pytest.mark.parametrize(
+    "others, has_cuda, reason",
+    [
+        ([], False, "this build of Argosy has no CUDA support. Do this: use 'cpu'"),
+        ([("npu", 1)], True, "this process works with 'npu'. Do this: use GPUs in a"),
+    ],
+)
+def test_why_a_gpu_cannot_be_used(core_of, others, has_cuda, reason):
+    core = core_of(TwoGpus(others))
+    core.has_cuda = lambda: has_cuda
+    core.cuda_count = lambda: 2 * has_cuda
+    with pytest.raises(ValueError, match=rf"\[set_device\] there is no Place\(gpu:1\): {reason}"):
+        paddle.set_device("gpu:1")
+    with pytest.raises(
+        device.cuda.NoCudaError, match=rf"\[device.cuda.get_device_name\].*{reason}"
+    ):
+        device.get_device_name()
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_what_the_core_says_of_gpus_that_do_not_start(core_of, count):
+    core = core_of(TwoGpus())
+    core.reason, core.cuda_count = "the driver is too old.", lambda: count
+    with pytest.raises(ValueError, match=r"the driver is too old. Do this: use 'cpu'."):
+        paddle.set_device("gpu")
+    core.reason = "there is no driver. Do this: install it."
+    with pytest.raises(ValueError, match=r"no driver. Do this: install it.$"):
+        device.cuda.get_device_name()
+    assert paddle.get_device() == "cpu" and not core.started
 
 
 @no_gpu
 def test_without_a_gpu():
     assert device.device_count() == 0 and not device.is_available()
-    assert device.get_all_device_type() == device.get_available_device() == ["cpu"]
+    assert device.get_available_device() == ["cpu"]
     device.cuda.empty_cache()
 
 
-@no_gpu
+@no_cuda
 @pytest.mark.parametrize(
     "call",
     [
@@ -167,8 +230,7 @@ def test_arguments_of_to():
         x.to(devise="cpu")
 
 
-@pytest.mark.skipif(device.is_compiled_with_cuda(), reason="its GPUs have generators of their own")
-def test_without_gpus_there_is_one_generator():
+def test_there_is_one_generator():
     state = device.get_rng_state("gpu:0")
     first = paddle.rand([3]).tolist()
     device.set_rng_state(state, "gpu")

@@ -66,6 +66,20 @@ __device__ __forceinline__ T store(Computed<T> v) {
   return static_cast<T>(v);
 }
 
+// Too large: NaN of e4m3, infinity of e5m2, as on the CPU.
+template <>
+__device__ __forceinline__ f8_e4m3_t store<f8_e4m3_t>(float v) {
+  f8_e4m3_t out;
+  out.__x = __nv_cvt_float_to_fp8(v, __NV_NOSAT, __NV_E4M3);
+  return out;
+}
+template <>
+__device__ __forceinline__ f8_e5m2_t store<f8_e5m2_t>(float v) {
+  f8_e5m2_t out;
+  out.__x = __nv_cvt_float_to_fp8(v, __NV_NOSAT, __NV_E5M2);
+  return out;
+}
+
 template <class T>
 struct Type {
   using type = T;

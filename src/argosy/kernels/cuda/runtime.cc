@@ -1,6 +1,8 @@
 #include "argosy/kernels/cuda/runtime.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "argosy/base/error.h"
 
@@ -20,10 +22,15 @@ void fail_dtype(const char* what, DType dtype) {
 }
 
 int multiprocessors() {
-  int device = 0, count = 0;
+  static std::array<std::atomic<int>, 64> known{};  // of each GPU; 0: not asked yet
+  int device = 0;
   ARGOSY_CUDA(cudaGetDevice(&device));
-  ARGOSY_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
+  std::atomic<int>& count = known[static_cast<size_t>(device) % known.size()];
+  if (const int n = count.load(std::memory_order_relaxed)) return n;
+  int n = 0;
+  ARGOSY_CUDA(cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device));
+  count.store(n, std::memory_order_relaxed);
+  return n;
 }
 
 int grid(int64_t n, int64_t per_block, int blocks_per_multiprocessor) {

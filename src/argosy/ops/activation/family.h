@@ -50,7 +50,8 @@ Tensors curved(const op::GradCall& c, const A& a) {
       .output("dx")                                                                \
       .elementwise()                                                               \
       .kernel("loops", run_activation<Attrs, cpu::name##_grad_loops, 2>)           \
-      .strided()
+      .strided()                                                                   \
+      .on_loops()
 
 // The op name(x), with name_loops(); the two forms differ in what the gradient reads. A chain that
 // ends with .python(..), .doc(..) and .done().
@@ -65,6 +66,7 @@ Tensors curved(const op::GradCall& c, const A& a) {
       .elementwise()                                                   \
       .kernel("loops", run_activation<Attrs, cpu::name##_loops, cost>) \
       .strided()                                                       \
+      .on_loops()                                                      \
       .gradient(name##_grad_rule)
 
 #define ARGOSY_ACTIVATION_OF_X(name, Attrs, cost) \

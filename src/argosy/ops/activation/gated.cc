@@ -228,6 +228,7 @@ ARGOSY_OP(prelu, PreluAttrs)
     .output("out")
     .infer(prelu_infer)
     .kernel("loops", prelu_run)
+    .on_loops()
     .gradient(prelu_grad)
     .done();
 

@@ -40,6 +40,7 @@ ARGOSY_OP(gelu_grad, GeluAttrs)
     .elementwise()
     .kernel("loops", run_activation<GeluAttrs, cpu::gelu_grad_loops, 12>)
     .strided()
+    .on_loops()
     .gradient(curved<GeluAttrs, second_derivative>)
     .done();
 

@@ -25,11 +25,6 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 // --- the causal mask ---
 
-struct FutureAttrs {
-  double value = kMinusInfinity;
-};
-ARGOSY_ATTRS(FutureAttrs, value)
-
 void future_infer(op::InferContext& c, const FutureAttrs&) {
   ARGOSY_CHECK(c.in[0].rank() >= 2, invalid_argument)
       << "[fill_future] x: expected queries and keys as its last two dimensions, got " << c.in[0]

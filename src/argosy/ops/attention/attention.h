@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "argosy/op/define.h"
 
 // Attention of query [batch, length, heads, dim], key and value [batch, key length, key heads, dim]
@@ -13,6 +15,16 @@ struct ScoreAttrs {
   double scale = 0;  // 0: 1 / sqrt(dim)
 };
 
+// Of fill_future.
+struct FutureAttrs {
+  double value = -std::numeric_limits<double>::infinity();
+};
+ARGOSY_ATTRS(FutureAttrs, value)
+
+struct VarlenMaskAttrs {
+  bool is_causal = false;
+};
+ARGOSY_ATTRS(VarlenMaskAttrs, is_causal)
 // Of tiled_attention and its gradient.
 struct TiledAttrs {
   bool is_causal = false;
@@ -44,6 +56,10 @@ Tensors attention_second_gradients(const Tensor& q, const Tensor& k, const Tenso
 // The op that keeps no scores; bits and factor as above.
 Tensor tiled_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                        const Tensor& bits, const ScoreAttrs& a, double factor);
+struct AttentionBitsAttrs {
+  op::Scalar p = 0.5;
+};
+ARGOSY_ATTRS(AttentionBitsAttrs, p)
 // Dropout's choices for weights, as bits.
 Tensor attention_bits(const Tensor& q, const Tensor& k, double p);
 

@@ -76,17 +76,12 @@ std::vector<int64_t> starts_of(const Tensor& starts, int64_t rows, const char* w
 
 // --- the mask ---
 
-struct MaskAttrs {
-  bool is_causal = false;
-};
-ARGOSY_ATTRS(MaskAttrs, is_causal)
-
-void mask_infer(InferContext& c, const MaskAttrs&) {
+void mask_infer(InferContext& c, const VarlenMaskAttrs&) {
   for (size_t i = 0; i < 2; ++i) expect_rank(c, i, 1, kMaxRank);
   expect_size(c, 3, c.in[2].numel());
   c.out[0] = {{1, 1, c.in[0].dim(0), c.in[1].dim(0)}, DType::bool_};
 }
-void mask_run(KernelFrame& f, const MaskAttrs& a) {
+void mask_run(KernelFrame& f, const VarlenMaskAttrs& a) {
   const int64_t rows = f.in[0].dim(0), keys = f.in[1].dim(0);
   const std::vector<int64_t> q = starts_of(f.in[2], rows, "query");
   const std::vector<int64_t> k = starts_of(f.in[3], keys, "key");
@@ -100,7 +95,7 @@ void mask_run(KernelFrame& f, const MaskAttrs& a) {
     }
 }
 
-ARGOSY_OP(varlen_mask, MaskAttrs)
+ARGOSY_OP(varlen_mask, VarlenMaskAttrs)
     .doc(
         "Which rows of a packed query [rows, ..] take part with which of a key [key rows, ..], as "
         "bool [1, 1, rows, key rows]: those of the same sequence.")

@@ -2,8 +2,50 @@
 
 #include "argosy/op/attrs.h"
 
+namespace argosy::op {
+struct KernelFrame;
+}
+
 // Functions of neural networks that belong to no other family.
 namespace argosy::ops {
+
+struct EmbeddingRenormAttrs {
+  double max_norm = 1;
+  double norm_type = 2;
+};
+ARGOSY_ATTRS(EmbeddingRenormAttrs, max_norm, norm_type)
+
+struct PixelShuffleAttrs {
+  int64_t upscale_factor = 1;
+  std::string data_format = "NCHW";
+};
+ARGOSY_ATTRS(PixelShuffleAttrs, upscale_factor, data_format)
+
+struct PixelUnshuffleAttrs {
+  int64_t downscale_factor = 1;
+  std::string data_format = "NCHW";
+};
+ARGOSY_ATTRS(PixelUnshuffleAttrs, downscale_factor, data_format)
+
+struct ChannelShuffleAttrs {
+  int64_t groups = 1;
+  std::string data_format = "NCHW";
+};
+ARGOSY_ATTRS(ChannelShuffleAttrs, groups, data_format)
+
+struct TemporalShiftAttrs {
+  int64_t seg_num = 1;
+  double shift_ratio = 0.25;
+  std::string data_format = "NCHW";
+  bool reversed = false;  // the gradient: each part moves the other way
+};
+ARGOSY_ATTRS(TemporalShiftAttrs, seg_num, shift_ratio, data_format, reversed)
+
+struct SequenceMaskAttrs {
+  op::IntArray maxlen = {-1};
+  DType dtype = DType::int64;
+};
+ARGOSY_ATTRS(SequenceMaskAttrs, maxlen, dtype)
 
 struct EmbeddingAttrs {
   int64_t padding_idx = -1;
@@ -40,6 +82,19 @@ struct DropoutAttrs {
   std::string mode = "upscale_in_train";
 };
 ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
+
+// Kernels of shuffle.cc; they only copy, wherever op::copy_into does.
+ARGOSY_API void pixel_shuffle_run(op::KernelFrame& f, const PixelShuffleAttrs& a);
+ARGOSY_API void pixel_unshuffle_run(op::KernelFrame& f, const PixelUnshuffleAttrs& a);
+ARGOSY_API void channel_shuffle_run(op::KernelFrame& f, const ChannelShuffleAttrs& a);
+ARGOSY_API void channel_unshuffle_run(op::KernelFrame& f, const ChannelShuffleAttrs& a);
+ARGOSY_API void temporal_shift_run(op::KernelFrame& f, const TemporalShiftAttrs& a);
+struct ClipGradNormAttrs {
+  double max_norm = 1;
+  double norm_type = 2;
+  bool error_if_nonfinite = false;
+};
+ARGOSY_ATTRS(ClipGradNormAttrs, max_norm, norm_type, error_if_nonfinite)
 
 // Rows of weight; zeros where x is padding_idx (-1: none).
 // sparse: the gradient of weight is row-sparse.

@@ -93,6 +93,7 @@ ARGOSY_OP(dropout_apply, FactorAttrs)
     .infer(apply_infer)
     .kernel("loops", apply_run)
     .strided()
+    .on_loops()
     .gradient(apply_grad)
     .inference(apply_expected)
     .done();

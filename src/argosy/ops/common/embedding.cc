@@ -242,13 +242,7 @@ Tensors grad_of_grad(const GradCall& c, const EmbeddingAttrs& a) {
 
 // --- rows that are too long ---
 
-struct RenormAttrs {
-  double max_norm = 1;
-  double norm_type = 2;
-};
-ARGOSY_ATTRS(RenormAttrs, max_norm, norm_type)
-
-void renorm_run(KernelFrame& f, const RenormAttrs& a) {
+void renorm_run(KernelFrame& f, const EmbeddingRenormAttrs& a) {
   const Tensor& weight = f.out[0];
   Tensor rows = as_dtype(f.in[1], DType::int64);
   const int64_t* first = rows.data<int64_t>();
@@ -275,7 +269,7 @@ void renorm_run(KernelFrame& f, const RenormAttrs& a) {
   });
 }
 
-ARGOSY_OP(embedding_renorm_, RenormAttrs)
+ARGOSY_OP(embedding_renorm_, EmbeddingRenormAttrs)
     .doc(
         "Scales, in place, the rows of weight that x names and whose norm is above max_norm to "
         "that norm.")

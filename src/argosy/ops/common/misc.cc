@@ -196,13 +196,7 @@ ARGOSY_OP(gather_tree, NoAttrs)
 
 // --- sequence mask ---
 
-struct MaskAttrs {
-  op::IntArray maxlen = {-1};
-  DType dtype = DType::int64;
-};
-ARGOSY_ATTRS(MaskAttrs, maxlen, dtype)
-
-void mask_infer(InferContext& c, const MaskAttrs& a) {
+void mask_infer(InferContext& c, const SequenceMaskAttrs& a) {
   ARGOSY_CHECK(a.maxlen.size() == 1, invalid_argument)
       << "[sequence_mask] maxlen must be one number, got " << a.maxlen.size()
       << ". Do this: pass one int, or None for the longest.";
@@ -210,7 +204,7 @@ void mask_infer(InferContext& c, const MaskAttrs& a) {
   shape.push_back(a.maxlen[0]);
   c.out[0] = {shape, a.dtype};
 }
-void mask_run(KernelFrame& f, const MaskAttrs& a) {
+void mask_run(KernelFrame& f, const SequenceMaskAttrs& a) {
   Tensor lengths = as_dtype(f.in[0], DType::int64);
   int64_t* length = lengths.data<int64_t>();
   const int64_t n = lengths.numel(), longest = n ? *std::max_element(length, length + n) : 0;
@@ -235,7 +229,7 @@ void mask_run(KernelFrame& f, const MaskAttrs& a) {
   op::copy_into(out, mask);
 }
 
-ARGOSY_OP(sequence_mask, MaskAttrs)
+ARGOSY_OP(sequence_mask, SequenceMaskAttrs)
     .doc(
         "[*x.shape, maxlen]: 1 before the length x, 0 from it on; maxlen -1: the largest length, "
         "rounded towards 0.")

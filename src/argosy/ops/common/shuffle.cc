@@ -3,6 +3,7 @@
 
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
+#include "argosy/ops/creation/creation.h"
 
 // Ops that move whole channels or pixels about; the gradient moves them back.
 namespace argosy::ops {
@@ -43,17 +44,6 @@ void check_image(const char* op, const Tensor& x) {
 
 // --- pixel shuffle ---
 
-struct ShuffleAttrs {
-  int64_t upscale_factor = 1;
-  std::string data_format = "NCHW";
-};
-ARGOSY_ATTRS(ShuffleAttrs, upscale_factor, data_format)
-struct UnshuffleAttrs {
-  int64_t downscale_factor = 1;
-  std::string data_format = "NCHW";
-};
-ARGOSY_ATTRS(UnshuffleAttrs, downscale_factor, data_format)
-
 int64_t times(int64_t a, int64_t b) {
   return a < 0 ? a : a * b;
 }
@@ -61,7 +51,7 @@ int64_t over(int64_t a, int64_t b) {
   return a < 0 ? a : a / b;
 }
 
-void shuffle_infer(InferContext& c, const ShuffleAttrs& a) {
+void shuffle_infer(InferContext& c, const PixelShuffleAttrs& a) {
   const bool last = channel_last("pixel_shuffle", a.data_format);
   check_image("pixel_shuffle", c.in[0]);
   Shape& out = c.out[0].shape;
@@ -76,7 +66,7 @@ void shuffle_infer(InferContext& c, const ShuffleAttrs& a) {
   channels = over(channels, r * r);
   for (int i = 0; i < 2; ++i) out[(last ? 1 : 2) + i] = times(out[(last ? 1 : 2) + i], r);
 }
-void unshuffle_infer(InferContext& c, const UnshuffleAttrs& a) {
+void unshuffle_infer(InferContext& c, const PixelUnshuffleAttrs& a) {
   const bool last = channel_last("pixel_unshuffle", a.data_format);
   check_image("pixel_unshuffle", c.in[0]);
   Shape& out = c.out[0].shape;
@@ -105,28 +95,33 @@ Views views_of(const Tensor& small, const Tensor& large, int64_t r, bool last) {
           large.view(shape, {l.sn, l.sc, l.sh * r, l.sh, l.sw * r, l.sw})};
 }
 
-void shuffle_run(KernelFrame& f, const ShuffleAttrs& a) {
+}  // namespace
+
+void pixel_shuffle_run(KernelFrame& f, const PixelShuffleAttrs& a) {
   Views v = views_of(f.in[0], f.out[0], a.upscale_factor, a.data_format == "NHWC");
   op::copy_into(v.large, v.small);
 }
-void unshuffle_run(KernelFrame& f, const UnshuffleAttrs& a) {
+
+void pixel_unshuffle_run(KernelFrame& f, const PixelUnshuffleAttrs& a) {
   Views v = views_of(f.out[0], f.in[0], a.downscale_factor, a.data_format == "NHWC");
   op::copy_into(v.small, v.large);
 }
 
+namespace {
+
 Tensor call(const char* op, const Tensor& x, const void* attrs) {
   return std::move(op::dispatch(op::get(op), Inputs({&x, 1}), attrs)[0]);
 }
-Tensors shuffle_grad(const GradCall& c, const ShuffleAttrs& a) {
-  const UnshuffleAttrs back{a.upscale_factor, a.data_format};
+Tensors shuffle_grad(const GradCall& c, const PixelShuffleAttrs& a) {
+  const PixelUnshuffleAttrs back{a.upscale_factor, a.data_format};
   return call("pixel_unshuffle", c.dy(), &back);
 }
-Tensors unshuffle_grad(const GradCall& c, const UnshuffleAttrs& a) {
-  const ShuffleAttrs back{a.downscale_factor, a.data_format};
+Tensors unshuffle_grad(const GradCall& c, const PixelUnshuffleAttrs& a) {
+  const PixelShuffleAttrs back{a.downscale_factor, a.data_format};
   return call("pixel_shuffle", c.dy(), &back);
 }
 
-ARGOSY_OP(pixel_shuffle, ShuffleAttrs)
+ARGOSY_OP(pixel_shuffle, PixelShuffleAttrs)
     .python("nn.functional.pixel_shuffle(x, upscale_factor, data_format='NCHW', name=None)")
     .alias("input", "x")
     .doc("[N, C r^2, H, W] to [N, C, H r, W r] with r = upscale_factor: channels become pixels.")
@@ -138,11 +133,11 @@ paddle.Size([1, 2, 4, 6]))")
     .input("x")
     .output("out")
     .infer(shuffle_infer)
-    .kernel("copy", shuffle_run)
+    .kernel("copy", pixel_shuffle_run)
     .gradient(shuffle_grad)
     .done();
 
-ARGOSY_OP(pixel_unshuffle, UnshuffleAttrs)
+ARGOSY_OP(pixel_unshuffle, PixelUnshuffleAttrs)
     .python("nn.functional.pixel_unshuffle(x, downscale_factor, data_format='NCHW', name=None)")
     .alias("input", "x")
     .doc("[N, C, H r, W r] to [N, C r^2, H, W] with r = downscale_factor: undoes pixel_shuffle.")
@@ -153,17 +148,11 @@ paddle.Size([1, 8, 2, 3]))")
     .input("x")
     .output("out")
     .infer(unshuffle_infer)
-    .kernel("copy", unshuffle_run)
+    .kernel("copy", pixel_unshuffle_run)
     .gradient(unshuffle_grad)
     .done();
 
 // --- channel shuffle ---
-
-struct ChannelShuffleAttrs {
-  int64_t groups = 1;
-  std::string data_format = "NCHW";
-};
-ARGOSY_ATTRS(ChannelShuffleAttrs, groups, data_format)
 
 void channel_shuffle_infer(InferContext& c, const ChannelShuffleAttrs& a) {
   const bool last = channel_last("channel_shuffle", a.data_format);
@@ -179,13 +168,24 @@ void channel_shuffle_infer(InferContext& c, const ChannelShuffleAttrs& a) {
 
 // Channels seen as [groups, C / groups] are transposed; inverse: back again.
 template <bool kInverse>
-void channel_shuffle_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
+void channels_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
   Image i = image_of(f.in[0], a.data_format == "NHWC");
   const int64_t rows = kInverse ? i.c / a.groups : a.groups, columns = i.c / rows;
   Shape shape{i.n, columns, rows, i.h, i.w};
   op::copy_into(f.out[0].view(shape, {i.sn, i.sc * rows, i.sc, i.sh, i.sw}),
                 f.in[0].view(shape, {i.sn, i.sc, i.sc * columns, i.sh, i.sw}));
 }
+
+}  // namespace
+
+void channel_shuffle_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
+  channels_run<false>(f, a);
+}
+void channel_unshuffle_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
+  channels_run<true>(f, a);
+}
+
+namespace {
 
 Tensors channel_shuffle_grad(const GradCall& c, const ChannelShuffleAttrs& a) {
   return call("channel_unshuffle", c.dy(), &a);
@@ -207,7 +207,7 @@ ARGOSY_OP(channel_shuffle, ChannelShuffleAttrs)
     .input("x")
     .output("out")
     .infer(channel_shuffle_infer)
-    .kernel("copy", channel_shuffle_run<false>)
+    .kernel("copy", channel_shuffle_run)
     .gradient(channel_shuffle_grad)
     .done();
 
@@ -216,21 +216,13 @@ ARGOSY_OP(channel_unshuffle, ChannelShuffleAttrs)
     .input("x")
     .output("out")
     .infer(channel_shuffle_infer)
-    .kernel("copy", channel_shuffle_run<true>)
+    .kernel("copy", channel_unshuffle_run)
     .gradient(channel_unshuffle_grad)
     .done();
 
 // --- temporal shift ---
 
-struct TemporalAttrs {
-  int64_t seg_num = 1;
-  double shift_ratio = 0.25;
-  std::string data_format = "NCHW";
-  bool reversed = false;  // the gradient: each part moves the other way
-};
-ARGOSY_ATTRS(TemporalAttrs, seg_num, shift_ratio, data_format, reversed)
-
-void temporal_infer(InferContext& c, const TemporalAttrs& a) {
+void temporal_infer(InferContext& c, const TemporalShiftAttrs& a) {
   channel_last("temporal_shift", a.data_format);
   check_image("temporal_shift", c.in[0]);
   const int64_t frames = c.in[0].dim(0);
@@ -243,10 +235,12 @@ void temporal_infer(InferContext& c, const TemporalAttrs& a) {
       << ". Do this: pass 0.25, the usual one.";
 }
 
-void temporal_run(KernelFrame& f, const TemporalAttrs& a) {
+}  // namespace
+
+void temporal_shift_run(KernelFrame& f, const TemporalShiftAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   Image i = image_of(x, a.data_format == "NHWC");
-  std::memset(out.raw(), 0, out.nbytes());
+  op::copy_into(out, constant(0, out.dtype(), out.place()));
   const int64_t t = a.seg_num, segments = i.n / t;
   const auto first = static_cast<int64_t>(static_cast<double>(i.c) * a.shift_ratio);
   const auto second = static_cast<int64_t>(static_cast<double>(i.c) * 2 * a.shift_ratio);
@@ -266,13 +260,15 @@ void temporal_run(KernelFrame& f, const TemporalAttrs& a) {
   move(second, i.c, 0);
 }
 
-Tensors temporal_grad(const GradCall& c, const TemporalAttrs& a) {
-  TemporalAttrs back = a;
+namespace {
+
+Tensors temporal_grad(const GradCall& c, const TemporalShiftAttrs& a) {
+  TemporalShiftAttrs back = a;
   back.reversed = !a.reversed;
   return op::dispatch(c.op, Inputs({&c.dy(), 1}), &back);
 }
 
-ARGOSY_OP(temporal_shift, TemporalAttrs)
+ARGOSY_OP(temporal_shift, TemporalShiftAttrs)
     .python(
         "nn.functional.temporal_shift(x, seg_num, shift_ratio=0.25, name=None, "
         "data_format='NCHW')")
@@ -287,7 +283,7 @@ paddle.Size([6, 4, 3, 2]))")
     .input("x", kFloating)
     .output("out")
     .infer(temporal_infer)
-    .kernel("copy", temporal_run)
+    .kernel("copy", temporal_shift_run)
     .gradient(temporal_grad)
     .done();
 

@@ -83,9 +83,10 @@ Shape conv_shape(const char* op, const Shape& x, const Shape& w, const ConvAttrs
   return out;
 }
 
-// For the kernels: x and y as conv(x) = y sees them.
-cpu::ConvShape kernel_shape(const char* op, const Shape& x, const Shape& w, const Shape& y,
-                            const ConvAttrs& a) {
+}  // namespace
+
+cpu::ConvShape conv_kernel_shape(const char* op, const Shape& x, const Shape& w, const Shape& y,
+                                 const ConvAttrs& a) {
   cpu::ConvShape s;
   s.dims = x.rank() - 2;
   Spatial at = spatial_of(op, x, s.dims, a.cl);
@@ -104,6 +105,8 @@ cpu::ConvShape kernel_shape(const char* op, const Shape& x, const Shape& w, cons
   }
   return s;
 }
+
+namespace {
 
 Tensor conv_any(const Tensor& x, const Tensor& w, const ConvAttrs& a);
 Tensor conv_data(const Tensor& dy, const Tensor& w, const Tensor& like, const ConvAttrs& a);
@@ -133,8 +136,8 @@ void conv_infer(InferContext& c, const ConvAttrs& a) {
 void conv_run(KernelFrame& f, const ConvAttrs& a) {
   const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
   if (y.numel() == 0) return;
-  cpu::conv_forward(x.dtype(), kernel_shape(f.name(), x.shape(), w.shape(), y.shape(), a), x.raw(),
-                    w.raw(), f.in[2].defined() ? f.in[2].raw() : nullptr, y.raw());
+  cpu::conv_forward(x.dtype(), conv_kernel_shape(f.name(), x.shape(), w.shape(), y.shape(), a),
+                    x.raw(), w.raw(), f.in[2].defined() ? f.in[2].raw() : nullptr, y.raw());
 }
 // The sum over all but channels, in bias's form.
 Tensor bias_grad(const Tensor& dy, const Tensor& bias, bool channels_last) {
@@ -193,7 +196,8 @@ void conv_data_infer(InferContext& c, const ConvAttrs& a) {
 void conv_data_run(KernelFrame& f, const ConvAttrs& a) {
   const Tensor &dy = f.in[0], &w = f.in[1], &x = f.out[0];
   if (x.numel() == 0) return;
-  cpu::conv_backward_data(x.dtype(), kernel_shape(f.name(), x.shape(), w.shape(), dy.shape(), a),
+  cpu::conv_backward_data(x.dtype(),
+                          conv_kernel_shape(f.name(), x.shape(), w.shape(), dy.shape(), a),
                           dy.raw(), w.raw(), x.raw());
 }
 Tensors conv_data_grad(const GradCall& c, const ConvAttrs& a) {
@@ -232,7 +236,8 @@ void conv_weight_run(KernelFrame& f, const ConvAttrs& a) {
     std::memset(w.raw(), 0, static_cast<size_t>(w.nbytes()));
     return;
   }
-  cpu::conv_backward_weights(x.dtype(), kernel_shape(f.name(), x.shape(), w.shape(), dy.shape(), a),
+  cpu::conv_backward_weights(x.dtype(),
+                             conv_kernel_shape(f.name(), x.shape(), w.shape(), dy.shape(), a),
                              x.raw(), dy.raw(), w.raw(), nullptr);
 }
 Tensors conv_weight_grad(const GradCall& c, const ConvAttrs& a) {
@@ -314,8 +319,8 @@ Shape transposed_shape(const char* op, const Shape& x, const Shape& w,
   return out;
 }
 
-// The padding of a transposed convolution is that of the convolution from its output to its input,
-// so "SAME", which depends on a size, is made explicit from x's.
+}  // namespace
+
 ConvAttrs explicit_attrs(const Shape& x, const Shape& w, const ConvTransposeAttrs& t) {
   ConvAttrs a = plain(t);
   if (t.pad_alg != "SAME") return a;
@@ -332,6 +337,8 @@ ConvAttrs explicit_attrs(const Shape& x, const Shape& w, const ConvTransposeAttr
   return a;
 }
 
+namespace {
+
 void transpose_infer(InferContext& c, const ConvTransposeAttrs& a) {
   spatial_of(c.name(), c.in[0].shape(), dims_of_name(c.name()), a.cl);
   c.out[0].shape = transposed_shape(c.name(), c.in[0].shape(), c.in[1].shape(), a);
@@ -341,8 +348,9 @@ void transpose_run(KernelFrame& f, const ConvTransposeAttrs& t) {
   const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
   if (y.numel() == 0) return;
   ConvAttrs a = explicit_attrs(x.shape(), w.shape(), t);
-  cpu::conv_backward_data(y.dtype(), kernel_shape(f.name(), y.shape(), w.shape(), x.shape(), a),
-                          x.raw(), w.raw(), y.raw());
+  cpu::conv_backward_data(y.dtype(),
+                          conv_kernel_shape(f.name(), y.shape(), w.shape(), x.shape(), a), x.raw(),
+                          w.raw(), y.raw());
   if (!f.in[2].defined()) return;
   Shape column = Shape::filled(y.rank(), 0);
   column[t.cl ? y.rank() - 1 : 1] = 1;

@@ -50,7 +50,10 @@ Shape pooled(const char* op, const Shape& x, const PoolAttrs& a) {
   return out;
 }
 
-cpu::PoolShape kernel_shape(const char* op, const Shape& x, const Shape& y, const PoolAttrs& a) {
+}  // namespace
+
+cpu::PoolShape pool_kernel_shape(const char* op, const Shape& x, const Shape& y,
+                                 const PoolAttrs& a) {
   cpu::PoolShape s;
   s.dims = x.rank() - 2;
   Spatial at = spatial_of(op, x, s.dims, a.cl);
@@ -69,6 +72,8 @@ cpu::PoolShape kernel_shape(const char* op, const Shape& x, const Shape& y, cons
   }
   return s;
 }
+
+namespace {
 
 PoolAttrs adaptive(bool channels_last) {
   PoolAttrs a;
@@ -127,7 +132,7 @@ void max_grad_run(KernelFrame& f, const PoolAttrs& a) {
   ARGOSY_CHECK(dy.numel() == 0 || most < plane, invalid_argument)
       << '[' << f.name() << "] indices must be from 0 to " << plane - 1
       << ", got others. Do this: pass those of the forward operation.";
-  cpu::max_pool_backward(x.dtype(), kernel_shape(f.name(), x.shape(), dy.shape(), a), dy.raw(),
+  cpu::max_pool_backward(x.dtype(), pool_kernel_shape(f.name(), x.shape(), dy.shape(), a), dy.raw(),
                          indices, x.raw());
 }
 // x at the indices of its maxima.
@@ -173,7 +178,7 @@ void max_infer(InferContext& c, const PoolAttrs& a) {
 void max_run(KernelFrame& f, const PoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
-  cpu::max_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), a), x.raw(), y.raw(),
+  cpu::max_pool(x.dtype(), pool_kernel_shape(f.name(), x.shape(), y.shape(), a), x.raw(), y.raw(),
                 f.out[1].data<int32_t>());
 }
 Tensors max_grad(const GradCall& c, const PoolAttrs& a) {
@@ -208,13 +213,6 @@ ARGOSY_MAX_POOL(max_pool3d)
 
 // --- fractional max ---
 
-struct FractionalAttrs {
-  std::vector<int64_t> output_size;  // -1: that of x
-  std::vector<int64_t> kernel;       // of windows that overlap; 0: disjoint ones
-  op::Scalar u = 0.5;                // of (0, 1): where the windows lie
-};
-ARGOSY_ATTRS(FractionalAttrs, output_size, kernel, u)
-
 void fractional_infer(InferContext& c, const FractionalAttrs& a) {
   const Tensor& x = c.in[0];
   const size_t dims = a.output_size.size();
@@ -237,12 +235,10 @@ void fractional_infer(InferContext& c, const FractionalAttrs& a) {
   c.out[1] = {c.out[0].shape, DType::int32};
 }
 
-struct Range {
-  int64_t begin, end;
-};
-// Pseudo-random windows along one dimension, rounded as in float32. [= Paddle]
-std::vector<Range> fractions(int64_t in, int64_t out, int64_t kernel, float u) {
-  std::vector<Range> ranges;
+}  // namespace
+
+std::vector<PoolRange> fractional_ranges(int64_t in, int64_t out, int64_t kernel, float u) {
+  std::vector<PoolRange> ranges;
   const bool overlap = kernel > 0;
   const float size = static_cast<float>(in);
   const float step = overlap ? (size - static_cast<float>(kernel)) / static_cast<float>(out - 1)
@@ -264,6 +260,8 @@ std::vector<Range> fractions(int64_t in, int64_t out, int64_t kernel, float u) {
   return ranges;
 }
 
+namespace {
+
 void fractional_run(KernelFrame& f, const FractionalAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
@@ -271,13 +269,13 @@ void fractional_run(KernelFrame& f, const FractionalAttrs& a) {
   ARGOSY_CHECK(u >= 0 && u <= 1, invalid_argument)
       << '[' << f.name() << "] u must be in (0, 1), got " << u << ". Do this: correct it.";
   // Two dimensions are three, the first of which has size 1.
-  std::vector<Range> ranges[3] = {{{0, 1}}, {}, {}};
+  std::vector<PoolRange> ranges[3] = {{{0, 1}}, {}, {}};
   int64_t in[3] = {1, 1, 1};
   const size_t skip = 3 - a.output_size.size();
   for (size_t d = skip; d < 3; ++d) {
     in[d] = x.dim(static_cast<int>(d - skip) + 2);
-    ranges[d] = fractions(in[d], y.dim(static_cast<int>(d - skip) + 2), a.kernel[d - skip],
-                          static_cast<float>(u));
+    ranges[d] = fractional_ranges(in[d], y.dim(static_cast<int>(d - skip) + 2), a.kernel[d - skip],
+                                  static_cast<float>(u));
   }
   const int64_t plane = in[0] * in[1] * in[2], planes = x.dim(0) * x.dim(1);
   const int64_t each = y.numel() / planes;
@@ -286,9 +284,9 @@ void fractional_run(KernelFrame& f, const FractionalAttrs& a) {
       const T* from = x.data<T>() + p * plane;
       T* to = y.data<T>() + p * each;
       int32_t* where = f.out[1].data<int32_t>() + p * each;
-      for (const Range& depth : ranges[0])
-        for (const Range& height : ranges[1])
-          for (const Range& width : ranges[2]) {
+      for (const PoolRange& depth : ranges[0])
+        for (const PoolRange& height : ranges[1])
+          for (const PoolRange& width : ranges[2]) {
             int64_t best = -1;
             for (int64_t i = depth.begin; i < depth.end; ++i)
               for (int64_t j = height.begin; j < height.end; ++j)
@@ -377,7 +375,8 @@ void avg_grad_infer(InferContext& c, const AvgPoolAttrs& a) {
 void avg_grad_run(KernelFrame& f, const AvgPoolAttrs& a) {
   const Tensor &dy = f.in[0], &x = f.out[0];
   if (x.numel() == 0) return;
-  cpu::avg_pool_backward(x.dtype(), kernel_shape(f.name(), x.shape(), dy.shape(), avg_windows(a)),
+  cpu::avg_pool_backward(x.dtype(),
+                         pool_kernel_shape(f.name(), x.shape(), dy.shape(), avg_windows(a)),
                          divisor(a), dy.raw(), x.raw());
 }
 Tensors avg_grad_grad(const GradCall& c, const AvgPoolAttrs& a);
@@ -402,8 +401,8 @@ void avg_like_infer(InferContext& c, const AvgPoolAttrs& a) {
 void avg_like_run(KernelFrame& f, const AvgPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
-  cpu::avg_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), avg_windows(a)), divisor(a),
-                x.raw(), y.raw());
+  cpu::avg_pool(x.dtype(), pool_kernel_shape(f.name(), x.shape(), y.shape(), avg_windows(a)),
+                divisor(a), x.raw(), y.raw());
 }
 Tensors avg_like_grad(const GradCall& c, const AvgPoolAttrs& a) {
   return {avg_pool_grad_op(c.dy(), c.in[0], a), Tensor()};
@@ -430,8 +429,8 @@ void avg_infer(InferContext& c, const AvgPoolAttrs& a) {
 void avg_run(KernelFrame& f, const AvgPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
-  cpu::avg_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), windows(a)), divisor(a),
-                x.raw(), y.raw());
+  cpu::avg_pool(x.dtype(), pool_kernel_shape(f.name(), x.shape(), y.shape(), windows(a)),
+                divisor(a), x.raw(), y.raw());
 }
 Tensors avg_grad(const GradCall& c, const AvgPoolAttrs& a) {
   return avg_pool_grad_op(c.dy(), c.in[0], a);
@@ -487,8 +486,8 @@ void indices_run(KernelFrame& f, const PoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.in[1];
   if (y.numel() == 0) return;
   Tensor again = Tensor::empty(y.shape(), y.dtype());
-  cpu::max_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), a), x.raw(), again.raw(),
-                f.out[0].data<int32_t>());
+  cpu::max_pool(x.dtype(), pool_kernel_shape(f.name(), x.shape(), y.shape(), a), x.raw(),
+                again.raw(), f.out[0].data<int32_t>());
 }
 
 ARGOSY_OP(max_indices, PoolAttrs)
@@ -507,7 +506,7 @@ void lp_infer(InferContext& c, const LpPoolAttrs& a) {
 void lp_run(KernelFrame& f, const LpPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
-  cpu::PoolShape s = kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
+  cpu::PoolShape s = pool_kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
   if (a.norm_type > 1e30)
     cpu::max_pool(x.dtype(), s, x.raw(), y.raw(), nullptr);
   else
@@ -521,7 +520,7 @@ void lp_grad_infer(InferContext& c, const LpPoolAttrs& a) {
 void lp_grad_run(KernelFrame& f, const LpPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.in[1], &dy = f.in[2], &dx = f.out[0];
   if (x.numel() == 0) return;
-  cpu::PoolShape s = kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
+  cpu::PoolShape s = pool_kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
   if (a.norm_type > 1e30) {
     Tensor indices = Tensor::empty(y.shape(), DType::int32);
     Tensor again = Tensor::empty(y.shape(), y.dtype());

@@ -64,6 +64,12 @@ struct TriangleAttrs {
 };
 ARGOSY_ATTRS(TriangleAttrs, diagonal)
 
+// The bytes of one element of the dtype.
+struct Element {
+  alignas(16) char bytes[16] = {};
+};
+ARGOSY_API Element element_of(const op::Scalar& value, DType dtype);
+
 ARGOSY_API Tensor full(const op::IntArray& shape, const op::Scalar& value, DType dtype);
 ARGOSY_API Tensor full_like(const Tensor& x, const op::Scalar& value);
 ARGOSY_API Tensor full_like(const Tensor& x, const op::Scalar& value, DType dtype);

@@ -3,6 +3,7 @@
 
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
+#include "argosy/op/launch.h"
 #include "argosy/ops/creation/creation.h"
 
 namespace argosy::ops {
@@ -11,22 +12,12 @@ namespace {
 using op::Scalar;
 using ShapeAttrs = FilledAttrs;
 
-// One element of dtype, read through the cast loops from the widest form of the scalar.
 void fill(const Tensor& out, const Scalar& value) {
-  Shape zero = Shape::filled(out.rank(), 0);
-  const void* from = &value.c;
-  DType dtype = DType::complex128;
-  if (value.kind == Scalar::Kind::integer || value.kind == Scalar::Kind::boolean) {
-    from = &value.i;
-    dtype = DType::int64;
-  }
-  const cpu::Operand operands[] = {{const_cast<void*>(from), zero.data(), item_size(dtype)},
-                                   {out.raw(), out.strides().data(), item_size(out.dtype())}};
-  // Convert once, then repeat the converted element.
-  alignas(16) char element[16];
-  const cpu::Operand one[] = {operands[0], {element, zero.data(), item_size(out.dtype())}};
-  cpu::run_loop(cpu::cast_loop(dtype, out.dtype()), {}, one);
-  const cpu::Operand repeat[] = {{element, zero.data(), item_size(out.dtype())}, operands[1]};
+  const Shape zero = Shape::filled(out.rank(), 0);
+  const int size = item_size(out.dtype());
+  Element element = element_of(value, out.dtype());
+  const cpu::Operand repeat[] = {{element.bytes, zero.data(), size},
+                                 {out.raw(), out.strides().data(), size}};
   cpu::run_loop(cpu::cast_loop(out.dtype(), out.dtype()), out.shape(), repeat);
 }
 
@@ -235,7 +226,33 @@ paddle.Size([2, 3]))")
     .uninitialized()
     .done();
 
+// By the kernel of t's device, without a copy from the host; false where it has none.
+bool filled_there(const Tensor& t, const Scalar& value) {
+  const FullAttrs attrs{{}, value, t.dtype()};
+  const op::KernelDef* kernel = op::find_kernel(full_op.def(), {}, &attrs, t.place().kind);
+  if (!kernel || kernel->device == DeviceKind::cpu) return false;
+  Tensors out{t};
+  op::KernelFrame frame{full_op.def(), {}, out};
+  op::launch(*kernel, frame, &attrs, t.place());
+  return true;
+}
+
 }  // namespace
+
+// Read through the cast loops from the widest form of the scalar.
+Element element_of(const Scalar& value, DType dtype) {
+  const void* from = &value.c;
+  DType wide = DType::complex128;
+  if (value.kind == Scalar::Kind::integer || value.kind == Scalar::Kind::boolean) {
+    from = &value.i;
+    wide = DType::int64;
+  }
+  Element element;
+  const cpu::Operand one[] = {{const_cast<void*>(from), nullptr, item_size(wide)},
+                              {element.bytes, nullptr, item_size(dtype)}};
+  cpu::run_loop(cpu::cast_loop(wide, dtype), {}, one);
+  return element;
+}
 
 Tensor full(const op::IntArray& shape, const Scalar& value, DType dtype) {
   return full_op.one({}, FullAttrs{shape, value, dtype});
@@ -256,7 +273,7 @@ Tensor constant(const Scalar& value, DType dtype, Place place) {
   Tensor t = Tensor::empty({}, dtype, place);
   if (place.kind == DeviceKind::cpu)
     fill(t, value);
-  else
+  else if (!filled_there(t, value))
     op::copy_into(t, constant(value, dtype));
   return t;
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "argosy/op/define.h"
+#include "argosy/ops/ctr/ctr.h"
 
 // What static.auc counts, and the area under the curve of such counts.
 namespace argosy::ops {
@@ -13,12 +14,7 @@ using op::KernelFrame;
 
 constexpr DTypes kScore = only(DType::float32) | only(DType::float64);
 
-struct CountAttrs {
-  int64_t thresholds = 4095;
-};
-ARGOSY_ATTRS(CountAttrs, thresholds)
-
-void count_infer(InferContext& c, const CountAttrs& a) {
+void count_infer(InferContext& c, const AucCountAttrs& a) {
   ARGOSY_CHECK(c.in[0].rank() == 2, invalid_argument)
       << "[auc_count] input must be [N, 1] or [N, 2], got " << c.in[0]
       << ". Do this: pass the probabilities of a binary classifier, of one class or of both.";
@@ -39,7 +35,7 @@ bool holds(const Tensor& t, int64_t i) {
   return result;
 }
 
-void count_run(KernelFrame& f, const CountAttrs& a) {
+void count_run(KernelFrame& f, const AucCountAttrs& a) {
   const Tensor &score = f.in[0], &label = f.in[1], &weight = f.in[2];
   const int64_t n = score.dim(0), width = score.dim(1);
   ARGOSY_CHECK(label.numel() == n && (!weight.defined() || weight.numel() == n) && width > 0,
@@ -64,7 +60,7 @@ void count_run(KernelFrame& f, const CountAttrs& a) {
   });
 }
 
-ARGOSY_OP(auc_count, CountAttrs)
+ARGOSY_OP(auc_count, AucCountAttrs)
     .doc(
         "How many samples of class 1, and of class 0, have a score (the last column of input) in "
         "each of thresholds + 1 intervals of [0, 1]; int64. Those of weight 0 do not count.")
@@ -77,12 +73,7 @@ ARGOSY_OP(auc_count, CountAttrs)
     .kernel("loop", count_run)
     .done();
 
-struct AreaAttrs {
-  std::string curve = "ROC";
-};
-ARGOSY_ATTRS(AreaAttrs, curve)
-
-void area_infer(InferContext& c, const AreaAttrs& a) {
+void area_infer(InferContext& c, const AucAreaAttrs& a) {
   ARGOSY_CHECK(a.curve == "ROC" || a.curve == "PR", invalid_argument)
       << "[auc_area] curve: expected 'ROC' or 'PR', got '" << a.curve << "'.";
   ARGOSY_CHECK(c.in[0].rank() >= 1 && c.in[1].rank() == c.in[0].rank(), invalid_argument)
@@ -92,7 +83,7 @@ void area_infer(InferContext& c, const AreaAttrs& a) {
 }
 
 // Counts of several runs, [runs, intervals], add up.
-void area_run(KernelFrame& f, const AreaAttrs& a) {
+void area_run(KernelFrame& f, const AucAreaAttrs& a) {
   const int64_t bins = f.in[0].dim(-1), total = f.in[0].numel();
   ARGOSY_CHECK(f.in[1].numel() == total, invalid_argument)
       << "[auc_area] positive and negative must have as many intervals, got " << f.in[0] << " and "
@@ -118,7 +109,7 @@ void area_run(KernelFrame& f, const AreaAttrs& a) {
   *f.out[0].data<double>() = scale > 0 ? area / scale : 0;
 }
 
-ARGOSY_OP(auc_area, AreaAttrs)
+ARGOSY_OP(auc_area, AucAreaAttrs)
     .doc(
         "The area under the ROC or the precision-recall curve of what auc_count counted; float64, "
         "0 if a class is missing.")

@@ -5,6 +5,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/ctr/ctr.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/operands.h"
 
@@ -16,11 +17,6 @@ using op::GradCall;
 using op::InferContext;
 using op::KernelFrame;
 using op::Save;
-
-struct ValueModelAttrs {
-  bool use_cvm = true;
-};
-ARGOSY_ATTRS(ValueModelAttrs, use_cvm)
 
 constexpr int64_t kCounts = 2;
 

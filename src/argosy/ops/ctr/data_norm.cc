@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "argosy/op/define.h"
+#include "argosy/ops/ctr/ctr.h"
 
 // data_norm: normalization by sums over all data seen, which are its three summary states.
 namespace argosy::ops {
@@ -14,12 +15,6 @@ using op::Save;
 
 constexpr DTypes kReal = only(DType::float32) | only(DType::float64);
 constexpr double kNoShow = 1e-7;  // of slots: a show count below is none
-
-struct DataNormAttrs {
-  double epsilon = 1e-5;
-  int64_t slot_dim = -1;
-};
-ARGOSY_ATTRS(DataNormAttrs, epsilon, slot_dim)
 
 // Operands from `first` on: size, sum and square sum of [C], then scale_w and bias or nothing.
 void check(const char* name, const Tensor& x, const op::Inputs& in, size_t first,
@@ -175,11 +170,6 @@ ARGOSY_OP(data_norm, DataNormAttrs)
     .kernel("rows", data_norm_run)
     .gradient(data_norm_grad)
     .done();
-
-struct SummaryAttrs {
-  double decay = 0.9999999;
-};
-ARGOSY_ATTRS(SummaryAttrs, decay)
 
 void summary_update(KernelFrame& f, const SummaryAttrs& a) {
   const auto params = f.in.list(0), grads = f.in.list(1);

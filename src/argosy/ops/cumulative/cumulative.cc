@@ -30,13 +30,6 @@ int axis_of(const char* name, const std::optional<int64_t>& axis, int rank) {
   return rank == 0 ? 0 : normalize_axis(name, axis.value_or(0), rank, ErrorKind::index);
 }
 
-struct ScanAttrs {
-  std::optional<int64_t> axis;
-  std::optional<DType> dtype;
-  bool reverse = false;
-};
-ARGOSY_ATTRS(ScanAttrs, axis, dtype, reverse)
-
 // An axis out of range is an error of kind `outside`.
 Shape scan_shape(const char* name, const Tensor& x, const std::optional<int64_t>& axis,
                  ErrorKind outside = ErrorKind::index) {
@@ -102,12 +95,6 @@ ARGOSY_OP(cumsum, ScanAttrs)
     .done();
 
 // --- products ---
-
-struct CumprodAttrs {
-  std::optional<int64_t> dim;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(CumprodAttrs, dim, dtype)
 
 void cumprod_infer(op::InferContext& c, const CumprodAttrs& a) {
   c.out[0] = {scan_shape(c.name(), c.in[0], a.dim, ErrorKind::axis),
@@ -313,13 +300,7 @@ ARGOSY_OP(logcumsumexp, ScanAttrs)
 
 // --- running extremes ---
 
-struct ExtremeAttrs {
-  std::optional<int64_t> axis;
-  DType dtype = DType::int64;
-};
-ARGOSY_ATTRS(ExtremeAttrs, axis, dtype)
-
-void extreme_infer(op::InferContext& c, const ExtremeAttrs& a) {
+void extreme_infer(op::InferContext& c, const RunningAttrs& a) {
   ARGOSY_CHECK(kIndex.has(a.dtype), invalid_argument)
       << '[' << c.name() << "] dtype: expected int32 or int64, got " << a.dtype << '.';
   Shape shape = scan_shape(c.name(), c.in[0], a.axis);
@@ -328,7 +309,7 @@ void extreme_infer(op::InferContext& c, const ExtremeAttrs& a) {
 }
 
 template <bool kLargest>
-void extreme_run(op::KernelFrame& f, const ExtremeAttrs& a) {
+void extreme_run(op::KernelFrame& f, const RunningAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   Rows r(y.shape(), axis_of(f.name(), a.axis, y.rank()));
   if (y.numel())
@@ -336,7 +317,7 @@ void extreme_run(op::KernelFrame& f, const ExtremeAttrs& a) {
                       r.outer, r.n, r.inner);
 }
 
-Tensors extreme_grad(const GradCall& c, const ExtremeAttrs& a) {
+Tensors extreme_grad(const GradCall& c, const RunningAttrs& a) {
   const Tensor& x = c.in[0];
   Tensor zeros = zeros_of(a.axis ? x : c.out(1), c.dy().dtype());
   Tensor dx = put_along_add(zeros, c.out(1), c.dy(0), a.axis.value_or(0));
@@ -344,7 +325,7 @@ Tensors extreme_grad(const GradCall& c, const ExtremeAttrs& a) {
 }
 
 #define ARGOSY_RUNNING(name, largest, text)                     \
-  ARGOSY_OP(name, ExtremeAttrs)                                 \
+  ARGOSY_OP(name, RunningAttrs)                                 \
       .shape("x [*s] -> [*s'], [*s']")                          \
       .python(#name "(x, axis=None, dtype='int64', name=None)") \
       .method(#name)                                            \

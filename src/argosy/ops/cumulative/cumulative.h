@@ -1,9 +1,30 @@
 #pragma once
 
-#include "argosy/tensor/tensor.h"
+#include <optional>
+
+#include "argosy/op/attrs.h"
 
 // Running results along an axis.
 namespace argosy::ops {
+
+struct ScanAttrs {
+  std::optional<int64_t> axis;
+  std::optional<DType> dtype;
+  bool reverse = false;
+};
+ARGOSY_ATTRS(ScanAttrs, axis, dtype, reverse)
+
+struct CumprodAttrs {
+  std::optional<int64_t> dim;
+  std::optional<DType> dtype;
+};
+ARGOSY_ATTRS(CumprodAttrs, dim, dtype)
+
+struct RunningAttrs {
+  std::optional<int64_t> axis;
+  DType dtype = DType::int64;
+};
+ARGOSY_ATTRS(RunningAttrs, axis, dtype)
 
 ARGOSY_API Tensor cumsum(const Tensor& x, int64_t axis, bool reverse = false);
 ARGOSY_API Tensor cumprod(const Tensor& x, int64_t axis);

@@ -3,6 +3,7 @@
 #include "argosy/kernels/cpu/roi.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/detection/detection.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/operands.h"
@@ -19,12 +20,6 @@ using op::KernelFrame;
 using op::Save;
 
 constexpr DTypes kWide = only(DType::float32) | only(DType::float64);
-
-struct DeformAttrs {
-  std::vector<int64_t> kernel, stride, padding, dilation;
-  int64_t groups = 1;
-};
-ARGOSY_ATTRS(DeformAttrs, kernel, stride, padding, dilation, groups)
 
 int64_t out_size(const Tensor& x, const DeformAttrs& a, int d) {
   const int64_t size = x.dim(2 + d);

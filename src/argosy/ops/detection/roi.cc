@@ -4,6 +4,7 @@
 
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/detection/detection.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -19,14 +20,6 @@ using op::KernelFrame;
 using op::Save;
 
 constexpr DTypes kWide = only(DType::float32) | only(DType::float64);
-
-struct RoiAttrs {
-  int64_t pooled_height = 1, pooled_width = 1;
-  double spatial_scale = 1;
-  int64_t sampling_ratio = -1;
-  bool aligned = true;
-};
-ARGOSY_ATTRS(RoiAttrs, pooled_height, pooled_width, spatial_scale, sampling_ratio, aligned)
 
 void check_operands(const char* name, const Tensor& x, const Tensor& boxes, const Tensor& image,
                     const RoiAttrs& a) {

@@ -15,12 +15,6 @@ using op::InferContext;
 using op::KernelFrame;
 using op::Save;
 
-struct IndexAttrs {
-  std::vector<int64_t> axes;  // ascending
-  bool accumulate = false;    // index_put: add instead of write
-};
-ARGOSY_ATTRS(IndexAttrs, axes, accumulate)
-
 bool indexed(const IndexAttrs& a, int d) {
   return std::find(a.axes.begin(), a.axes.end(), d) != a.axes.end();
 }

@@ -7,6 +7,31 @@
 // NumPy's integer-array indexing, and what __getitem__ and __setitem__ are made of.
 namespace argosy::ops {
 
+// Of take_along, last_along; put_along, combine_along; take_slices, add_slices; index_get,
+// index_put.
+struct AlongAttrs {
+  int64_t axis = 0;
+};
+ARGOSY_ATTRS(AlongAttrs, axis)
+
+struct PutAlongAttrs {
+  int64_t axis = 0;
+  std::string reduce = "assign";
+  bool include_self = true;
+};
+ARGOSY_ATTRS(PutAlongAttrs, axis, reduce, include_self)
+
+struct SliceAxisAttrs {
+  int64_t axis = 0;
+};
+ARGOSY_ATTRS(SliceAxisAttrs, axis)
+
+struct IndexAttrs {
+  std::vector<int64_t> axes;  // ascending
+  bool accumulate = false;    // index_put: add instead of write
+};
+ARGOSY_ATTRS(IndexAttrs, axes, accumulate)
+
 // x[.., i0, .., i1, ..]: indices[k] (int32 or int64, broadcast together) run along dimension
 // axes[k]. Result: [broadcast index shape, remaining dimensions of x].
 ARGOSY_API Tensor index_get(const Tensor& x, std::span<const Tensor> indices,

@@ -243,11 +243,6 @@ ARGOSY_OP(scatter, ScatterAttrs)
 
 // --- along an axis, element by element ---
 
-struct AlongAttrs {
-  int64_t axis = 0;
-};
-ARGOSY_ATTRS(AlongAttrs, axis)
-
 // Calls fn(place in indices, offset in x) for each element of a contiguous index tensor.
 template <class F>
 void walk(const char* op, const Tensor& x, const Tensor& indices, int axis, F&& fn) {
@@ -334,18 +329,11 @@ void take_run(KernelFrame& f, const AlongAttrs& a) {
   });
 }
 
-struct PutAttrs {
-  int64_t axis = 0;
-  std::string reduce = "assign";
-  bool include_self = true;
-};
-ARGOSY_ATTRS(PutAttrs, axis, reduce, include_self)
-
-void put_infer(InferContext& c, const PutAttrs& a) {
+void put_infer(InferContext& c, const PutAlongAttrs& a) {
   check_along(c.name(), c.in[0], c.in[1], normalize_axis(c.name(), a.axis, c.in[0].rank()));
 }
 
-void put_run(KernelFrame& f, const PutAttrs& a) {
+void put_run(KernelFrame& f, const PutAlongAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0], &indices = f.in[1];
   int axis = normalize_axis(f.name(), a.axis, x.rank());
   op::copy_into(out, x);
@@ -434,11 +422,11 @@ ARGOSY_OP(last_along, AlongAttrs)
     .kernel("walk", last_run)
     .done();
 
-Tensors put_grad(const GradCall& c, const PutAttrs& a);
-Tensors combine_grad(const GradCall& c, const PutAttrs& a);
+Tensors put_grad(const GradCall& c, const PutAlongAttrs& a);
+Tensors combine_grad(const GradCall& c, const PutAlongAttrs& a);
 Tensors take_grad(const GradCall& c, const AlongAttrs& a);
 
-ARGOSY_OP(put_along, PutAttrs)
+ARGOSY_OP(put_along, PutAlongAttrs)
     .doc(
         "A copy of x with values (broadcast to indices) put or added at x[.., indices[..], ..] "
         "along axis.")
@@ -451,7 +439,7 @@ ARGOSY_OP(put_along, PutAttrs)
     .gradient(put_grad)
     .done();
 
-ARGOSY_OP(combine_along, PutAttrs)
+ARGOSY_OP(combine_along, PutAlongAttrs)
     .doc(
         "A copy of x combined by `reduce` (mul, mean, amin, amax) with values (broadcast to "
         "indices) at x[.., indices[..], ..] along axis. Of equal extremes each has an even share "
@@ -477,11 +465,11 @@ ARGOSY_OP(take_along, AlongAttrs)
     .done();
 
 Tensors take_grad(const GradCall& c, const AlongAttrs& a) {
-  return {put_along_op(zeros_like(c.in[0]), c.in[1], c.dy(), PutAttrs{a.axis, "add", true}),
+  return {put_along_op(zeros_like(c.in[0]), c.in[1], c.dy(), PutAlongAttrs{a.axis, "add", true}),
           Tensor()};
 }
 
-Tensors put_grad(const GradCall& c, const PutAttrs& a) {
+Tensors put_grad(const GradCall& c, const PutAlongAttrs& a) {
   bool adds = a.reduce == "add" || a.reduce == "sum";
   ARGOSY_CHECK(adds || a.reduce == "assign", not_implemented)
       << "[put_along] has a gradient for reduce='assign' and 'add' only, got '" << a.reduce
@@ -491,7 +479,7 @@ Tensors put_grad(const GradCall& c, const PutAttrs& a) {
     dx = adds && a.include_self
              ? c.dy()
              : put_along_op(c.dy(), c.in[1], constant(0, c.dy().dtype(), c.dy().place()),
-                            PutAttrs{a.axis, "assign", true});
+                            PutAlongAttrs{a.axis, "assign", true});
   }
   if (c.needs(2)) {
     dv = take_along_op(c.dy(), c.in[1], AlongAttrs{a.axis});
@@ -502,13 +490,13 @@ Tensors put_grad(const GradCall& c, const PutAttrs& a) {
   return {dx, Tensor(), dv};
 }
 
-Tensors combine_grad(const GradCall& c, const PutAttrs& a) {
+Tensors combine_grad(const GradCall& c, const PutAlongAttrs& a) {
   const Tensor &x = c.in[0], &at = c.in[1], &y = c.out(0), &dy = c.dy();
   auto number = [&](double v) { return constant(v, dy.dtype(), dy.place()); };
   auto ones_where = [&](const Tensor& mask) { return cast(mask, dy.dtype()); };
   auto taken = [&](const Tensor& t) { return take_along_op(t, at, AlongAttrs{a.axis}); };
   auto put = [&](const Tensor& to, const Tensor& values, const char* how) {
-    return put_along_op(to, at, values, PutAttrs{a.axis, how, true});
+    return put_along_op(to, at, values, PutAlongAttrs{a.axis, how, true});
   };
   // The values, one for each index; what stands at their places counts if include_self says so.
   const Tensor v = expand_like(cast(c.in[2], dy.dtype()), at);
@@ -599,6 +587,7 @@ ARGOSY_OP(where_select, NoAttrs)
     .infer(where_infer)
     .kernel("loops", where_run)
     .strided()
+    .on_loops()
     .any_order()
     .gradient(where_grad)
     .again()
@@ -669,7 +658,7 @@ ARGOSY_OP(masked_select, NoAttrs)
 }  // namespace
 
 Tensor put_along_add(const Tensor& x, const Tensor& indices, const Tensor& values, int64_t axis) {
-  return put_along_op(x, indices, values, PutAttrs{axis, "add", true});
+  return put_along_op(x, indices, values, PutAlongAttrs{axis, "add", true});
 }
 Tensor take_along(const Tensor& x, const Tensor& indices, int64_t axis) {
   return take_along_op(x, indices, AlongAttrs{axis});

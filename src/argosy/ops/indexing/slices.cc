@@ -13,11 +13,6 @@ using op::InferContext;
 using op::KernelFrame;
 using op::Save;
 
-struct SliceAxis {
-  int64_t axis = 0;
-};
-ARGOSY_ATTRS(SliceAxis, axis)
-
 // The shape of x with index's dimensions in place of axis.
 Shape taken_shape(const Shape& x, int axis, const Shape& index) {
   Shape out;
@@ -56,12 +51,12 @@ Around around(const Shape& x, int axis) {
   return a;
 }
 
-void take_slices_infer(InferContext& c, const SliceAxis& a) {
+void take_slices_infer(InferContext& c, const SliceAxisAttrs& a) {
   const Shape& x = c.in[0].shape();
   c.out[0].shape = taken_shape(x, normalize_axis(c.name(), a.axis, x.rank()), c.in[1].shape());
 }
 
-void take_slices_run(KernelFrame& f, const SliceAxis& a) {
+void take_slices_run(KernelFrame& f, const SliceAxisAttrs& a) {
   Tensor x = f.in[0];
   const int axis = normalize_axis(f.name(), a.axis, x.rank());
   Tensor index = checked_index(f.name(), f.in[1], axis, x.dim(axis));
@@ -88,9 +83,9 @@ void take_slices_run(KernelFrame& f, const SliceAxis& a) {
   cpu::index_select(out.raw(), x.raw(), s.outer, x.dim(axis), s.inner * item_size(x.dtype()),
                     index.dtype(), index.raw(), n);
 }
-Tensors take_slices_grad(const GradCall& c, const SliceAxis& a);
+Tensors take_slices_grad(const GradCall& c, const SliceAxisAttrs& a);
 
-ARGOSY_OP(take_slices, SliceAxis)
+ARGOSY_OP(take_slices, SliceAxisAttrs)
     .doc("x along axis at the places of an integer tensor; its dimensions take the place of axis.")
     .input("x", kAny, Save::shape)
     .input("index", kIntegral, Save::value)
@@ -101,7 +96,7 @@ ARGOSY_OP(take_slices, SliceAxis)
     .gradient(take_slices_grad)
     .done();
 
-void add_slices_infer(InferContext& c, const SliceAxis& a) {
+void add_slices_infer(InferContext& c, const SliceAxisAttrs& a) {
   const Shape& x = c.in[0].shape();
   Shape region = taken_shape(x, normalize_axis(c.name(), a.axis, x.rank()), c.in[1].shape());
   Shape both = broadcast(c.name(), region, c.in[2].shape());
@@ -113,7 +108,7 @@ void add_slices_infer(InferContext& c, const SliceAxis& a) {
       << " does not fit into the indexed part of shape " << region
       << ". Do this: reshape the value so that it broadcasts.";
 }
-void add_slices_run(KernelFrame& f, const SliceAxis& a) {
+void add_slices_run(KernelFrame& f, const SliceAxisAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   const int axis = normalize_axis(f.name(), a.axis, x.rank());
   Tensor index = checked_index(f.name(), f.in[1], axis, x.dim(axis));
@@ -129,12 +124,12 @@ void add_slices_run(KernelFrame& f, const SliceAxis& a) {
   cpu::scatter_add(out.dtype(), out.raw(), value.raw(), s.outer, x.dim(axis), s.inner,
                    index.dtype(), index.raw(), index.numel());
 }
-Tensors add_slices_grad(const GradCall& c, const SliceAxis& a) {
+Tensors add_slices_grad(const GradCall& c, const SliceAxisAttrs& a) {
   return {c.dy(), Tensor(),
           c.needs(2) ? sum_like(take_slices(c.dy(), c.in[1], a.axis), c.in[2]) : Tensor()};
 }
 
-ARGOSY_OP(add_slices, SliceAxis)
+ARGOSY_OP(add_slices, SliceAxisAttrs)
     .doc("A copy of x with value, broadcast, added where take_slices(x, index, axis) reads.")
     .input("x", kNumeric, Save::nothing)
     .input("index", kIntegral, Save::value)
@@ -145,14 +140,14 @@ ARGOSY_OP(add_slices, SliceAxis)
     .gradient(add_slices_grad)
     .done();
 
-Tensors take_slices_grad(const GradCall& c, const SliceAxis& a) {
+Tensors take_slices_grad(const GradCall& c, const SliceAxisAttrs& a) {
   return {add_slices_op(zeros_like(c.in[0]), c.in[1], c.dy(), a), Tensor()};
 }
 
 }  // namespace
 
 Tensor take_slices(const Tensor& x, const Tensor& index, int64_t axis) {
-  return take_slices_op(x, index, SliceAxis{axis});
+  return take_slices_op(x, index, SliceAxisAttrs{axis});
 }
 
 }  // namespace argosy::ops

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "argosy/op/define.h"
+#include "argosy/ops/linalg/linalg.h"
 
 // Counting: histogram and bincount.
 namespace argosy::ops {
@@ -11,14 +12,6 @@ namespace {
 
 using op::InferContext;
 using op::KernelFrame;
-
-struct HistogramAttrs {
-  int64_t bins = 100;
-  double min = 0;
-  double max = 0;
-  bool density = false;
-};
-ARGOSY_ATTRS(HistogramAttrs, bins, min, max, density)
 
 void check_range(const char* op, const HistogramAttrs& a) {
   ARGOSY_CHECK(a.bins >= 1, invalid_argument)
@@ -143,11 +136,6 @@ ARGOSY_OP(histogram_bin_edges, HistogramAttrs)
     .infer(edges_infer)
     .kernel("scan", edges_run)
     .done();
-
-struct BincountAttrs {
-  int64_t minlength = 0;
-};
-ARGOSY_ATTRS(BincountAttrs, minlength)
 
 void bincount_infer(InferContext& c, const BincountAttrs& a) {
   ARGOSY_CHECK(c.in[0].rank() == 1, invalid_argument)

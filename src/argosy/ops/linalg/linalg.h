@@ -35,6 +35,34 @@ struct AddProductAttrs {
 };
 ARGOSY_ATTRS(AddProductAttrs, beta, alpha)
 
+struct PNormAttrs {
+  double p = 2;
+  op::IntArray axis = op::IntArray::all();
+  bool keepdim = false;
+};
+ARGOSY_ATTRS(PNormAttrs, p, axis, keepdim)
+
+struct HistogramAttrs {
+  int64_t bins = 100;
+  double min = 0;
+  double max = 0;
+  bool density = false;
+};
+ARGOSY_ATTRS(HistogramAttrs, bins, min, max, density)
+
+struct BincountAttrs {
+  int64_t minlength = 0;
+};
+ARGOSY_ATTRS(BincountAttrs, minlength)
+
+struct CrossAttrs {
+  int64_t axis = 9;
+};
+ARGOSY_ATTRS(CrossAttrs, axis)
+
+// The axis that cross takes, from 0; checks the shapes.
+ARGOSY_API int64_t cross_axis(const Shape& x, const Shape& y, int64_t axis);
+
 // NumPy's matmul; the flags transpose the last two dimensions first. Dtypes promote.
 ARGOSY_API Tensor matmul(const Tensor& x, const Tensor& y, bool transpose_x = false,
                          bool transpose_y = false);

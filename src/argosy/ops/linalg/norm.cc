@@ -15,19 +15,12 @@ using op::GradCall;
 using op::Inputs;
 using op::Save;
 
-struct NormAttrs {
-  double p = 2;
-  op::IntArray axis = op::IntArray::all();
-  bool keepdim = false;
-};
-ARGOSY_ATTRS(NormAttrs, p, axis, keepdim)
-
-void norm_infer(op::InferContext& c, const NormAttrs& a) {
+void norm_infer(op::InferContext& c, const PNormAttrs& a) {
   infer_reduced(c, a);
   c.out[0].dtype = real_of(c.out[0].dtype);
 }
 
-Tensors norm_parts(const Inputs& in, const NormAttrs& a) {
+Tensors norm_parts(const Inputs& in, const PNormAttrs& a) {
   const Tensor& x = in[0];
   auto total = [&](const Tensor& t) { return sum(t, a.axis, a.keepdim); };
   if (a.p == 0) {
@@ -42,11 +35,11 @@ Tensors norm_parts(const Inputs& in, const NormAttrs& a) {
   return pow(total(pow(size, a.p)), 1 / a.p);
 }
 
-const char* is_plain_norm(const Inputs& in, const NormAttrs& a) {
+const char* is_plain_norm(const Inputs& in, const PNormAttrs& a) {
   if (is_complex(in[0].dtype())) return "complex";
   return a.p == 1 || a.p == 2 ? nullptr : "only the 1-norm and the 2-norm";
 }
-void norm_run(op::KernelFrame& f, const NormAttrs& a) {
+void norm_run(op::KernelFrame& f, const PNormAttrs& a) {
   const Tensor& x = f.in[0];
   const uint32_t axes = op::axes_mask(f.name(), a.axis, x.rank());
   if (f.out[0].numel() == 0) return;
@@ -66,7 +59,7 @@ Tensor direction(const Tensor& x, const Tensor& size) {
   return is_complex(x.dtype()) ? divide_or_zero(x, cast(size, x.dtype())) : sign(x);
 }
 
-Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
+Tensors norm_grad(const GradCall& c, const PNormAttrs& a) {
   const Tensor& x = c.in[0];
   if (a.p == 0) return zeros_like(x);
   Tensor y = with_axes("norm", c.out(0), x, a.axis, a.keepdim);
@@ -87,7 +80,7 @@ Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
   return multiply(unit, own(multiply(where(zero, zeros_like(power), power), dy)));
 }
 
-ARGOSY_OP(p_norm, NormAttrs)
+ARGOSY_OP(p_norm, PNormAttrs)
     .doc(
         "The p-norm over axis (None: all): (sum of |x|^p)^(1/p); the largest and smallest |x| for "
         "p = inf and -inf, the number of elements that are not 0 for p = 0. The gradient is 0 "
@@ -107,7 +100,7 @@ ARGOSY_OP(p_norm, NormAttrs)
 }  // namespace
 
 Tensor p_norm(const Tensor& x, double p, const op::IntArray& axis, bool keepdim) {
-  return p_norm_op(x, NormAttrs{p, axis, keepdim});
+  return p_norm_op(x, PNormAttrs{p, axis, keepdim});
 }
 
 }  // namespace argosy::ops

@@ -368,10 +368,7 @@ ARGOSY_OP(kron, NoAttrs)
     .compose(kron_parts)
     .done();
 
-struct CrossAttrs {
-  int64_t axis = 9;
-};
-ARGOSY_ATTRS(CrossAttrs, axis)
+}  // namespace
 
 int64_t cross_axis(const Shape& x, const Shape& y, int64_t axis) {
   ARGOSY_CHECK(x.rank() == y.rank(), invalid_argument)
@@ -392,6 +389,8 @@ int64_t cross_axis(const Shape& x, const Shape& y, int64_t axis) {
       << ". Do this: name the axis that holds the 3 components.";
   return axis;
 }
+
+namespace {
 
 void cross_infer(InferContext& c, const CrossAttrs& a) {
   const Shape &x = c.in[0].shape(), &y = c.in[1].shape();

@@ -19,13 +19,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct ClassAttrs {
-  int64_t axis = -1;
-  int64_t ignore_index = -100;
-  double fill = 0;
-};
-ARGOSY_ATTRS(ClassAttrs, axis, ignore_index, fill)
-
 // [outer, classes, inner]
 struct Places {
   int64_t outer = 1, classes = 1, inner = 1;
@@ -136,14 +129,7 @@ ARGOSY_OP(spread_class, ClassAttrs)
 
 // --- weights ---
 
-struct WeightAttrs {
-  int64_t ignore_index = -100;
-  int64_t classes = 1;
-  DType dtype = DType::float32;
-};
-ARGOSY_ATTRS(WeightAttrs, ignore_index, classes, dtype)
-
-void weights_infer(InferContext& c, const WeightAttrs& a) {
+void weights_infer(InferContext& c, const ClassWeightsAttrs& a) {
   c.out[0] = {c.in[1].shape(), a.dtype};
   ARGOSY_CHECK(
       !c.in[0].defined() || a.classes < 0 || c.in[0].numel() < 0 || c.in[0].numel() == a.classes,
@@ -152,7 +138,7 @@ void weights_infer(InferContext& c, const WeightAttrs& a) {
       << " classes, got " << c.in[0] << ". Do this: pass one weight for each class.";
 }
 
-void weights_run(KernelFrame& f, const WeightAttrs& a) {
+void weights_run(KernelFrame& f, const ClassWeightsAttrs& a) {
   const Tensor& label = f.in[1];
   Tensor weight = as_dtype(f.in[0], a.dtype);
   if (weight.defined()) check_labels(f.name(), label, weight.numel(), a.ignore_index);
@@ -166,7 +152,7 @@ void weights_run(KernelFrame& f, const WeightAttrs& a) {
   });
 }
 
-ARGOSY_OP(class_weights, WeightAttrs)
+ARGOSY_OP(class_weights, ClassWeightsAttrs)
     .doc("weight[label], or 1 without weight; 0 where the label is ignore_index. No gradient.")
     .optional_input("weight", kFloating)
     .input("label", kIndex)
@@ -177,18 +163,11 @@ ARGOSY_OP(class_weights, WeightAttrs)
 
 // --- softmax and negative log-likelihood in one ---
 
-struct HardAttrs {
-  int64_t axis = -1;
-  int64_t ignore_index = -100;
-  bool wide = false;  // the loss of 16-bit scores is float32
-};
-ARGOSY_ATTRS(HardAttrs, axis, ignore_index, wide)
-
-DType loss_type(const Tensor& x, const HardAttrs& a) {
+DType loss_type(const Tensor& x, const HardCrossEntropyAttrs& a) {
   return a.wide && kHalf.has(x.dtype()) ? DType::float32 : x.dtype();
 }
 
-void hard_infer(InferContext& c, const HardAttrs& a) {
+void hard_infer(InferContext& c, const HardCrossEntropyAttrs& a) {
   const Tensor& x = c.in[0];
   check_label_shape("cross_entropy", x, c.in[1], a.axis);
   const int64_t classes = x.dim(normalize_axis(c.name(), a.axis, x.rank()));
@@ -208,7 +187,7 @@ Tensor as_rows(const Tensor& x, const Places& p) {
   return rows;
 }
 
-void hard_run(KernelFrame& f, const HardAttrs& a) {
+void hard_run(KernelFrame& f, const HardCrossEntropyAttrs& a) {
   const Tensor &x = f.in[0], &label = f.in[1];
   if (label.numel() == 0) return;
   Places p = places_of(x, a.axis);
@@ -225,7 +204,7 @@ void hard_run(KernelFrame& f, const HardAttrs& a) {
                        f.out[1].raw());
 }
 
-void hard_grad_run(KernelFrame& f, const HardAttrs& a) {
+void hard_grad_run(KernelFrame& f, const HardCrossEntropyAttrs& a) {
   const Tensor &x = f.in[0], &kept = f.in[1], &label = f.in[2], &dloss = f.in[4];
   const Tensor& dx = f.out[0];
   if (label.numel() == 0) return;
@@ -245,7 +224,7 @@ void hard_grad_run(KernelFrame& f, const HardAttrs& a) {
   if (p.inner != 1) op::copy_into(dx.view(rows.shape(), {p.classes * p.inner, 1, p.inner}), rows);
 }
 
-void hard_grad_infer(InferContext& c, const HardAttrs& a) {
+void hard_grad_infer(InferContext& c, const HardCrossEntropyAttrs& a) {
   const Tensor& x = c.in[0];
   check_label_shape(c.name(), x, c.in[2], a.axis);
   const int64_t classes = x.dim(normalize_axis(c.name(), a.axis, x.rank()));
@@ -260,7 +239,7 @@ void hard_grad_infer(InferContext& c, const HardAttrs& a) {
   expect_size(c, 4, c.in[2].numel());
 }
 
-Tensors hard_grad_parts(const Inputs& in, const HardAttrs& a) {
+Tensors hard_grad_parts(const Inputs& in, const HardCrossEntropyAttrs& a) {
   const Tensor x = cast(in[0], loss_type(in[0], a)), &label = in[2], &dloss = in[4];
   const int64_t classes = x.dim(normalize_axis("cross_entropy", a.axis, x.rank()));
   Tensor factor = multiply(dloss, class_weights(in[3], label, a.ignore_index, classes, x.dtype()));
@@ -270,7 +249,7 @@ Tensors hard_grad_parts(const Inputs& in, const HardAttrs& a) {
 }
 
 // h: the gradient of dx = (softmax(x) - 1 at the label) * weight[label] * dloss.
-Tensors hard_grad_second(const GradCall& c, const HardAttrs& a) {
+Tensors hard_grad_second(const GradCall& c, const HardCrossEntropyAttrs& a) {
   const DType type = loss_type(c.in[0], a);
   const Tensor x = cast(c.in[0], type), h = cast(c.dy(), type), &label = c.in[2], &dloss = c.in[4];
   const int axis = normalize_axis("cross_entropy", a.axis, x.rank());
@@ -287,7 +266,7 @@ Tensors hard_grad_second(const GradCall& c, const HardAttrs& a) {
   return out;
 }
 
-ARGOSY_OP(hard_cross_entropy_grad, HardAttrs)
+ARGOSY_OP(hard_cross_entropy_grad, HardCrossEntropyAttrs)
     .doc("Gradient of hard_cross_entropy, from what that kept.")
     .input("x", kFloating, Save::value)
     .input("kept", kFloating)
@@ -302,12 +281,12 @@ ARGOSY_OP(hard_cross_entropy_grad, HardAttrs)
     .gradient(hard_grad_second)
     .done();
 
-Tensors hard_grad(const GradCall& c, const HardAttrs& a) {
+Tensors hard_grad(const GradCall& c, const HardCrossEntropyAttrs& a) {
   const Tensor in[] = {c.in[0], c.out(1), c.in[1], c.in[2], c.dy()};
   return {hard_cross_entropy_grad_op.one(in, a), Tensor(), Tensor()};
 }
 
-ARGOSY_OP(hard_cross_entropy, HardAttrs)
+ARGOSY_OP(hard_cross_entropy, HardCrossEntropyAttrs)
     .doc(
         "-log softmax(x)[label] * weight[label] along axis; 0 where the label is ignore_index. The "
         "result has label's shape: that of x with size 1 on axis. What it keeps for the gradient "
@@ -343,7 +322,7 @@ Tensor spread_class(const Tensor& like, const Tensor& label, const Tensor& value
 }
 Tensor class_weights(const Tensor& weight, const Tensor& label, int64_t ignore_index,
                      int64_t classes, DType dtype) {
-  return class_weights_op(weight, label, WeightAttrs{ignore_index, classes, dtype});
+  return class_weights_op(weight, label, ClassWeightsAttrs{ignore_index, classes, dtype});
 }
 Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight, int64_t axis,
                           int64_t ignore_index) {

@@ -5,6 +5,25 @@
 // What losses share.
 namespace argosy::ops {
 
+struct LogLossAttrs {
+  double epsilon = 1e-4;
+};
+ARGOSY_ATTRS(LogLossAttrs, epsilon)
+// Of select_class and spread_class; of class_weights.
+struct ClassAttrs {
+  int64_t axis = -1;
+  int64_t ignore_index = -100;
+  double fill = 0;
+};
+ARGOSY_ATTRS(ClassAttrs, axis, ignore_index, fill)
+
+struct ClassWeightsAttrs {
+  int64_t ignore_index = -100;
+  int64_t classes = 1;
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(ClassWeightsAttrs, ignore_index, classes, dtype)
+
 // Raises unless reduction is 'mean', 'sum' or 'none'.
 ARGOSY_API void check_reduction(const char* op, const std::string& reduction);
 ARGOSY_API Tensor reduced(const Tensor& losses, const std::string& reduction);
@@ -42,6 +61,30 @@ ARGOSY_API Tensor class_weights(const Tensor& weight, const Tensor& label, int64
                                 int64_t classes, DType dtype);
 // Sum of losses over sum of weights, 0 if that is 0.
 ARGOSY_API Tensor weighted_mean(const Tensor& losses, const Tensor& weights);
+
+struct CtcRowsAttrs {
+  int64_t blank = 0;
+  bool norm_by_times = false;
+  bool zero_infinity = false;
+};
+ARGOSY_ATTRS(CtcRowsAttrs, blank, norm_by_times, zero_infinity)
+
+struct HsigmoidPathAttrs {
+  int64_t num_classes = 2;
+};
+ARGOSY_ATTRS(HsigmoidPathAttrs, num_classes)
+
+struct CutoffAttrs {
+  std::vector<int64_t> cutoffs;  // ascending; the last is the number of classes
+};
+ARGOSY_ATTRS(CutoffAttrs, cutoffs)
+
+struct HardCrossEntropyAttrs {
+  int64_t axis = -1;
+  int64_t ignore_index = -100;
+  bool wide = false;  // the loss of 16-bit scores is float32
+};
+ARGOSY_ATTRS(HardCrossEntropyAttrs, axis, ignore_index, wide)
 
 // -log softmax(x)[label] * weight[label], of label's shape.
 ARGOSY_API Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,

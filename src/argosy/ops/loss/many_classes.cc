@@ -23,18 +23,13 @@ using op::NoAttrs;
 
 // --- hierarchical sigmoid ---
 
-struct ClassesAttrs {
-  int64_t num_classes = 2;
-};
-ARGOSY_ATTRS(ClassesAttrs, num_classes)
-
 int64_t depth_of(int64_t classes) {
   int64_t depth = 0;
   while ((classes - 1) >> depth) ++depth;
   return depth;
 }
 
-void path_infer(InferContext& c, const ClassesAttrs& a) {
+void path_infer(InferContext& c, const HsigmoidPathAttrs& a) {
   ARGOSY_CHECK(a.num_classes >= 1, invalid_argument)
       << '[' << c.name() << "] num_classes must be at least 1, got " << a.num_classes << '.';
   Shape shape{c.in[0].numel(), depth_of(a.num_classes)};
@@ -42,7 +37,7 @@ void path_infer(InferContext& c, const ClassesAttrs& a) {
 }
 // Class c is the leaf c + num_classes of a heap; bit b of that number is the turn below node
 // (number >> (b + 1)) - 1. Missing levels are -1.
-void path_run(KernelFrame& f, const ClassesAttrs& a) {
+void path_run(KernelFrame& f, const HsigmoidPathAttrs& a) {
   Tensor label = as_dtype(f.in[0], DType::int64);
   const int64_t depth = depth_of(a.num_classes);
   for (int64_t i = 0; i < label.numel(); ++i) {
@@ -57,7 +52,7 @@ void path_run(KernelFrame& f, const ClassesAttrs& a) {
     }
   }
 }
-ARGOSY_OP(hsigmoid_path, ClassesAttrs)
+ARGOSY_OP(hsigmoid_path, HsigmoidPathAttrs)
     .doc("(nodes, turns) on the way to each label in the complete tree; -1 where a path has ended.")
     .input("label", kIntegral)
     .index_output("table")
@@ -190,11 +185,6 @@ ARGOSY_OP(margin_cross_entropy, MarginAttrs)
     .done();
 
 // --- adaptive softmax ---
-
-struct CutoffAttrs {
-  std::vector<int64_t> cutoffs;  // ascending; the last is the number of classes
-};
-ARGOSY_ATTRS(CutoffAttrs, cutoffs)
 
 void cluster_infer(InferContext& c, const CutoffAttrs& a) {
   ARGOSY_CHECK(!a.cutoffs.empty(), invalid_argument)

@@ -175,11 +175,6 @@ ARGOSY_OP(kl_div, KlAttrs)
     .compose(kl_parts)
     .done();
 
-struct LogLossAttrs {
-  double epsilon = 1e-4;
-};
-ARGOSY_ATTRS(LogLossAttrs, epsilon)
-
 void log_loss_infer(InferContext& c, const LogLossAttrs&) {
   check_same_shape("log_loss", "input", c.in[0], "label", c.in[1]);
 }

@@ -2,6 +2,7 @@
 
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/kernels.h"
 #include "argosy/ops/manip/manip.h"
 
 // concat, stack, split.
@@ -14,12 +15,7 @@ using op::IntArray;
 using op::KernelFrame;
 using op::Save;
 
-struct AxisAttrs {
-  IntArray axis = IntArray::one(0);
-};
-ARGOSY_ATTRS(AxisAttrs, axis)
-
-int axis_of(const char* op, const AxisAttrs& a, int rank) {
+int axis_of(const char* op, const JoinAxisAttrs& a, int rank) {
   ARGOSY_CHECK(a.axis.size() == 1, type) << '[' << op << "] axis: expected one int.";
   ARGOSY_CHECK(a.axis.symbols.empty(), not_implemented)
       << '[' << op << "] axis is a value of the Program, which only a run knows. Do this: give an "
@@ -27,7 +23,7 @@ int axis_of(const char* op, const AxisAttrs& a, int rank) {
   return normalize_axis(op, a.axis[0], rank);
 }
 
-void concat_infer(InferContext& c, const AxisAttrs& a) {
+void concat_infer(InferContext& c, const JoinAxisAttrs& a) {
   auto parts = c.in.list(0);
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
       << "[concat] needs at least one tensor, got an empty list. Do this: check that the list was "
@@ -65,7 +61,9 @@ Tensor window(const Tensor& whole, int axis, int64_t start, int64_t size) {
   return whole.view(shape, whole.strides(), start * whole.strides()[axis]);
 }
 
-void concat_run(KernelFrame& f, const AxisAttrs& a) {
+}  // namespace
+
+void concat_run(KernelFrame& f, const JoinAxisAttrs& a) {
   int axis = axis_of("concat", a, f.out[0].rank());
   int64_t at = 0;
   for (const Tensor& part : f.in.list(0)) {
@@ -74,14 +72,18 @@ void concat_run(KernelFrame& f, const AxisAttrs& a) {
   }
 }
 
+namespace {
+
 // --- the pieces of dy, as large as the parts ---
 
-void split_like_infer(InferContext& c, const AxisAttrs&) {
+void split_like_infer(InferContext& c, const JoinAxisAttrs&) {
   auto parts = c.in.list(1);
   c.out.resize(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) c.out[i] = {parts[i].shape(), c.in[0].dtype()};
 }
-void split_like_run(KernelFrame& f, const AxisAttrs& a) {
+}  // namespace
+
+void split_like_run(KernelFrame& f, const JoinAxisAttrs& a) {
   int axis = axis_of("split", a, f.in[0].rank());
   int64_t at = 0;
   for (const Tensor& part : f.out) {
@@ -89,9 +91,11 @@ void split_like_run(KernelFrame& f, const AxisAttrs& a) {
     at += part.dim(axis);
   }
 }
-Tensors split_like_grad(const GradCall& c, const AxisAttrs& a);
 
-ARGOSY_OP(split_like, AxisAttrs)
+namespace {
+Tensors split_like_grad(const GradCall& c, const JoinAxisAttrs& a);
+
+ARGOSY_OP(split_like, JoinAxisAttrs)
     .doc("x cut along axis into copies as long as the tensors of `like`.")
     .input("x")
     .list_input("like", kAny, Save::shape)
@@ -104,14 +108,14 @@ ARGOSY_OP(split_like, AxisAttrs)
     .gradient(split_like_grad)
     .done();
 
-Tensors concat_grad(const GradCall& c, const AxisAttrs& a) {
+Tensors concat_grad(const GradCall& c, const JoinAxisAttrs& a) {
   InlineVector<Tensor, 6> in{c.dy()};
   for (const Tensor& t : c.in.list(0)) in.push_back(t);
   const uint32_t ends[] = {1, static_cast<uint32_t>(in.size())};
   return split_like_op.all(op::Inputs(in, ends), a);
 }
 
-ARGOSY_OP(concat, AxisAttrs)
+ARGOSY_OP(concat, JoinAxisAttrs)
     .python("concat(x, axis=0, name=None, *, out=None)")
     .alias("tensors", "x")
     .alias("dim", "axis")
@@ -130,7 +134,7 @@ ARGOSY_OP(concat, AxisAttrs)
     .gradient(concat_grad)
     .done();
 
-Tensors split_like_grad(const GradCall& c, const AxisAttrs& a) {
+Tensors split_like_grad(const GradCall& c, const JoinAxisAttrs& a) {
   InlineVector<Tensor, 6> parts;
   auto like = c.in.list(1);
   for (size_t i = 0; i < like.size(); ++i)
@@ -143,7 +147,7 @@ Tensors split_like_grad(const GradCall& c, const AxisAttrs& a) {
 
 // --- stack ---
 
-void stack_infer(InferContext& c, const AxisAttrs& a) {
+void stack_infer(InferContext& c, const JoinAxisAttrs& a) {
   auto parts = c.in.list(0);
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
       << "[stack] needs at least one tensor, got an empty list. Do this: check that the list was "
@@ -167,7 +171,9 @@ void stack_infer(InferContext& c, const AxisAttrs& a) {
   out.insert(axis_of("stack", a, out.rank() + 1), static_cast<int64_t>(parts.size()));
   c.out[0] = {out, parts[0].dtype()};
 }
-void stack_run(KernelFrame& f, const AxisAttrs& a) {
+}  // namespace
+
+void stack_run(KernelFrame& f, const JoinAxisAttrs& a) {
   int axis = axis_of("stack", a, f.out[0].rank());
   int64_t at = 0;
   for (const Tensor& part : f.in.list(0)) {
@@ -178,7 +184,9 @@ void stack_run(KernelFrame& f, const AxisAttrs& a) {
     op::copy_into(place.view(shape, strides), part);
   }
 }
-Tensors stack_grad(const GradCall& c, const AxisAttrs& a) {
+
+namespace {
+Tensors stack_grad(const GradCall& c, const JoinAxisAttrs& a) {
   const int64_t n = static_cast<int64_t>(c.in.flat().size());
   const int64_t axis = axis_of("stack", a, c.dy().rank());
   Tensors out;
@@ -186,7 +194,7 @@ Tensors stack_grad(const GradCall& c, const AxisAttrs& a) {
   return out;
 }
 
-ARGOSY_OP(stack, AxisAttrs)
+ARGOSY_OP(stack, JoinAxisAttrs)
     .python("stack(x, axis=0, name=None, *, out=None)")
     .alias("tensors", "x")
     .alias("dim", "axis")
@@ -309,11 +317,6 @@ ARGOSY_OP(split, SplitAttrs)
 
 // --- unbind, unstack ---
 
-struct UnbindAttrs {
-  int64_t axis = 0;
-};
-ARGOSY_ATTRS(UnbindAttrs, axis)
-
 void unbind_infer(InferContext& c, const UnbindAttrs& a) {
   Shape shape = c.in[0].shape();
   ARGOSY_CHECK(shape.rank() > 0, invalid_argument)
@@ -345,9 +348,13 @@ Tensors unbind_views(const Tensor& x, const UnbindAttrs& a) {
 }
 
 // Runs where there is no view to give, as of an axis without elements.
+}  // namespace
+
 void unbind_nothing(KernelFrame& f, const UnbindAttrs&) {
   ARGOSY_CHECK(f.out.empty(), internal) << '[' << f.name() << "] " << f.in[0] << " has no views.";
 }
+
+namespace {
 
 Tensors unbind_grad(const GradCall& c, const UnbindAttrs& a) {
   InlineVector<Tensor, 6> parts;
@@ -392,11 +399,11 @@ ARGOSY_OP(unstack, UnbindAttrs)
 
 Tensor concat(std::span<const Tensor> parts, int64_t axis) {
   const uint32_t ends[] = {static_cast<uint32_t>(parts.size())};
-  return std::move(concat_op.all(op::Inputs(parts, ends), AxisAttrs{IntArray::one(axis)})[0]);
+  return std::move(concat_op.all(op::Inputs(parts, ends), JoinAxisAttrs{IntArray::one(axis)})[0]);
 }
 Tensor stack(std::span<const Tensor> parts, int64_t axis) {
   const uint32_t ends[] = {static_cast<uint32_t>(parts.size())};
-  return std::move(stack_op.all(op::Inputs(parts, ends), AxisAttrs{IntArray::one(axis)})[0]);
+  return std::move(stack_op.all(op::Inputs(parts, ends), JoinAxisAttrs{IntArray::one(axis)})[0]);
 }
 Tensors split(const Tensor& x, const IntArray& sizes, int64_t axis) {
   return split_op.all({x}, SplitAttrs{sizes, axis});

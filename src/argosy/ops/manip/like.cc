@@ -1,4 +1,5 @@
 #include "argosy/op/define.h"
+#include "argosy/ops/manip/kernels.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -15,9 +16,13 @@ void shape_of_second(op::InferContext& c, const NoAttrs&) {
   c.out[0].shape = c.in[1].shape();
 }
 
+}  // namespace
+
 void copy_run(op::KernelFrame& f, const NoAttrs&) {
   op::copy_into(f.out[0], f.in[0]);
 }
+
+namespace {
 
 Tensors expand_like_grad(const GradCall& c, const NoAttrs&) {
   return {sum_like(c.dy(), c.in[0]), Tensor()};
@@ -38,12 +43,16 @@ ARGOSY_OP(expand_like, NoAttrs)
     .again()
     .done();
 
+}  // namespace
+
 void reshape_like_run(op::KernelFrame& f, const NoAttrs&) {
   ARGOSY_CHECK(f.in[0].numel() == f.out[0].numel(), invalid_argument)
       << "[reshape_like] cannot give " << f.in[0] << " the shape " << f.out[0].shape()
       << ": the numbers of elements differ.";
   op::copy_into(f.out[0].view(f.in[0].shape(), f.in[0].shape().contiguous_strides()), f.in[0]);
 }
+
+namespace {
 
 Tensors reshape_like_grad(const GradCall& c, const NoAttrs&) {
   return {reshape_like(c.dy(), c.in[0]), Tensor()};

@@ -1,5 +1,6 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/kernels.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
@@ -47,11 +48,6 @@ ARGOSY_OP(numel, NoAttrs)
     .strided()
     .done();
 
-struct DTypeAttrs {
-  DType dtype = DType::float32;
-};
-ARGOSY_ATTRS(DTypeAttrs, dtype)
-
 Shape viewed(const Tensor& x, DType dtype) {
   int from = item_size(x.dtype()), to = item_size(dtype);
   Shape out = x.shape();
@@ -68,10 +64,12 @@ Shape viewed(const Tensor& x, DType dtype) {
   return out;
 }
 
-void view_dtype_infer(InferContext& c, const DTypeAttrs& a) {
+void view_dtype_infer(InferContext& c, const ViewDtypeAttrs& a) {
   c.out[0] = {viewed(c.in[0], a.dtype), a.dtype};
 }
-Tensor view_dtype_view(const Tensor& x, const DTypeAttrs& a) {
+}  // namespace
+
+Tensor view_dtype_view(const Tensor& x, const ViewDtypeAttrs& a) {
   if (!x.is_contiguous()) return {};
   Shape shape = viewed(x, a.dtype);
   Tensor out = x.view(x.shape(), x.strides());
@@ -82,11 +80,13 @@ Tensor view_dtype_view(const Tensor& x, const DTypeAttrs& a) {
   impl->numel = shape.numel();
   return out;
 }
-void view_dtype_run(KernelFrame& f, const DTypeAttrs& a) {
+
+namespace {
+void view_dtype_run(KernelFrame& f, const ViewDtypeAttrs& a) {
   op::copy_into(f.out[0], view_dtype_view(f.in[0], a));
 }
 
-ARGOSY_OP(view_dtype, DTypeAttrs)
+ARGOSY_OP(view_dtype, ViewDtypeAttrs)
     .doc("x's memory read as another dtype; the last size scales with the size of an element.")
     .shape("x [*s] -> [*s']")
     .input("x")

@@ -4,6 +4,7 @@
 #include "argosy/kernels/cpu/copy.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/kernels.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/operands.h"
@@ -22,10 +23,7 @@ using op::Save;
 
 // --- flip ---
 
-struct FlipAttrs {
-  IntArray axis = IntArray::all();
-};
-ARGOSY_ATTRS(FlipAttrs, axis)
+}  // namespace
 
 void flip_run(KernelFrame& f, const FlipAttrs& a) {
   const Tensor& x = f.in[0];
@@ -40,6 +38,8 @@ void flip_run(KernelFrame& f, const FlipAttrs& a) {
   }
   if (x.numel()) op::copy_into(f.out[0], x.view(x.shape(), strides, offset));
 }
+
+namespace {
 Tensors flip_grad(const GradCall& c, const FlipAttrs& a);
 
 ARGOSY_OP(flip, FlipAttrs)
@@ -65,12 +65,6 @@ Tensors flip_grad(const GradCall& c, const FlipAttrs& a) {
 
 // --- roll ---
 
-struct RollAttrs {
-  IntArray shifts;
-  IntArray axis = IntArray::all();
-};
-ARGOSY_ATTRS(RollAttrs, shifts, axis)
-
 void roll_one(const Tensor& to, const Tensor& from, int axis, int64_t shift) {
   int64_t n = from.dim(axis);
   if (n == 0) return;
@@ -83,6 +77,8 @@ void roll_one(const Tensor& to, const Tensor& from, int axis, int64_t shift) {
   op::copy_into(part(to, shift, n - shift), part(from, 0, n - shift));
   if (shift) op::copy_into(part(to, 0, shift), part(from, n - shift, shift));
 }
+
+}  // namespace
 
 void roll_run(KernelFrame& f, const RollAttrs& a) {
   const Tensor& x = f.in[0];
@@ -104,11 +100,13 @@ void roll_run(KernelFrame& f, const RollAttrs& a) {
       << ". Do this: leave axis out.";
   Tensor from = x;
   for (size_t i = 0; i < a.axis.size(); ++i) {
-    Tensor to = i + 1 == a.axis.size() ? out : Tensor::empty(x.shape(), x.dtype());
+    Tensor to = i + 1 == a.axis.size() ? out : Tensor::empty(x.shape(), x.dtype(), x.place());
     roll_one(to, from, normalize_axis("roll", a.axis[i], x.rank()), a.shifts[i]);
     from = to;
   }
 }
+
+namespace {
 Tensors roll_grad(const GradCall& c, const RollAttrs& a);
 
 ARGOSY_OP(roll, RollAttrs)
@@ -136,11 +134,6 @@ Tensors roll_grad(const GradCall& c, const RollAttrs& a) {
 }
 
 // --- tile ---
-
-struct TileAttrs {
-  IntArray repeat_times;
-};
-ARGOSY_ATTRS(TileAttrs, repeat_times)
 
 // x's shape with leading 1s, and repeats with leading 1s, of one rank.
 void align(const Shape& x, const TileAttrs& a, Shape* shape, Shape* times) {
@@ -173,6 +166,8 @@ void tile_infer(InferContext& c, const TileAttrs& a) {
 }
 
 // The output as [times0, size0, times1, size1, ..]; ranks up to kMaxRank go axis by axis.
+}  // namespace
+
 void tile_run(KernelFrame& f, const TileAttrs& a) {
   const Tensor& out = f.out[0];
   if (out.numel() == 0) return;
@@ -188,8 +183,8 @@ void tile_run(KernelFrame& f, const TileAttrs& a) {
     if (times[d] == 1) continue;
     Shape next = from.shape();
     next[d] *= times[d];
-    Tensor to =
-        d == last ? out.view(next, next.contiguous_strides()) : Tensor::empty(next, out.dtype());
+    Tensor to = d == last ? out.view(next, next.contiguous_strides())
+                          : Tensor::empty(next, out.dtype(), out.place());
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < d; ++i) outer *= next[i];
     for (int i = d; i < from.rank(); ++i) inner *= from.dim(i);
@@ -200,14 +195,13 @@ void tile_run(KernelFrame& f, const TileAttrs& a) {
   }
 }
 
-struct TileGradAttrs {
-  IntArray repeat_times;
-};
-ARGOSY_ATTRS(TileGradAttrs, repeat_times)
+namespace {
 
 void tile_grad_infer(InferContext& c, const TileGradAttrs&) {
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
+}  // namespace
+
 void tile_grad_run(KernelFrame& f, const TileGradAttrs& a) {
   const Tensor& out = f.out[0];
   Shape shape, times;
@@ -219,7 +213,7 @@ void tile_grad_run(KernelFrame& f, const TileGradAttrs& a) {
     for (int i = 0; i < d; ++i) outer *= shape[i];
     for (int i = d; i < from.rank(); ++i) inner *= from.dim(i);
     if (times[d] == 0 || from.numel() == 0) {
-      op::copy_into(out, constant(0, out.dtype()));
+      op::copy_into(out, constant(0, out.dtype(), out.place()));
       return;
     }
     inner /= times[d];
@@ -231,6 +225,8 @@ void tile_grad_run(KernelFrame& f, const TileGradAttrs& a) {
   }
   op::copy_into(out, from.view(out.shape(), out.strides()));
 }
+
+namespace {
 Tensors tile_grad_grad(const GradCall& c, const TileGradAttrs& a);
 
 ARGOSY_OP(tile_grad, TileGradAttrs)
@@ -272,13 +268,6 @@ Tensors tile_grad_grad(const GradCall& c, const TileGradAttrs& a) {
 
 // --- diagonal: a view ---
 
-struct DiagonalAttrs {
-  int64_t offset = 0;
-  int64_t axis1 = 0;
-  int64_t axis2 = 1;
-};
-ARGOSY_ATTRS(DiagonalAttrs, offset, axis1, axis2)
-
 int64_t diagonal_size(int64_t rows, int64_t columns, int64_t offset) {
   if (rows < 0 || columns < 0) return kUnknown;
   int64_t n = offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns);
@@ -305,6 +294,8 @@ void diagonal_infer(InferContext& c, const DiagonalAttrs& a) {
   c.out[0].shape = out;
 }
 
+}  // namespace
+
 Tensor diagonal_view(const Tensor& x, const DiagonalAttrs& a) {
   int a1, a2;
   diagonal_axes(x.shape(), a, &a1, &a2);
@@ -321,12 +312,18 @@ Tensor diagonal_view(const Tensor& x, const DiagonalAttrs& a) {
   return x.view(shape, strides, n ? start : 0);
 }
 
+namespace {
+
 // x with y on its diagonal; without x's data, zeros elsewhere.
+}  // namespace
+
 void diagonal_scatter_run(KernelFrame& f, const DiagonalAttrs& a) {
   const Tensor& out = f.out[0];
   op::copy_into(out, f.in[0]);
   op::copy_into(diagonal_view(out, a), f.in[1]);
 }
+
+namespace {
 Tensors diagonal_scatter_grad(const GradCall& c, const DiagonalAttrs& a);
 
 ARGOSY_OP(diagonal_scatter, DiagonalAttrs)
@@ -380,13 +377,6 @@ Tensors diagonal_scatter_grad(const GradCall& c, const DiagonalAttrs& a) {
 
 // --- diag_embed: vectors onto diagonals ---
 
-struct DiagEmbedAttrs {
-  int64_t offset = 0;
-  int64_t dim1 = -2;
-  int64_t dim2 = -1;
-};
-ARGOSY_ATTRS(DiagEmbedAttrs, offset, dim1, dim2)
-
 void diag_embed_infer(InferContext& c, const DiagEmbedAttrs& a) {
   const Shape& x = c.in[0].shape();
   ARGOSY_CHECK(x.rank() >= 1, invalid_argument)
@@ -428,16 +418,10 @@ ARGOSY_OP(diag_embed, DiagEmbedAttrs)
 
 // --- as_strided ---
 
-struct StridedAttrs {
-  std::vector<int64_t> shape, stride;
-  int64_t offset = 0;
-};
-ARGOSY_ATTRS(StridedAttrs, shape, stride, offset)
-
-void as_strided_infer(InferContext& c, const StridedAttrs& a) {
+void as_strided_infer(InferContext& c, const AsStridedAttrs& a) {
   c.out[0].shape = Shape(a.shape);
 }
-Tensor as_strided_view(const Tensor& x, const StridedAttrs& a) {
+Tensor as_strided_view(const Tensor& x, const AsStridedAttrs& a) {
   ARGOSY_CHECK(a.shape.size() == a.stride.size(), invalid_argument)
       << "[as_strided] shape and stride must have one length, got " << a.shape.size() << " and "
       << a.stride.size() << ". Do this: pass one stride (in elements) for each size.";
@@ -458,9 +442,9 @@ Tensor as_strided_view(const Tensor& x, const StridedAttrs& a) {
   return x.view(Shape(a.shape), Shape(a.stride), a.offset);
 }
 
-Tensors as_strided_grad(const GradCall& c, const StridedAttrs& a);
+Tensors as_strided_grad(const GradCall& c, const AsStridedAttrs& a);
 
-ARGOSY_OP(as_strided, StridedAttrs)
+ARGOSY_OP(as_strided, AsStridedAttrs)
     .python("as_strided(x, shape, stride, offset=0, name=None)")
     .method("as_strided")
     .alias("input", "x")
@@ -476,14 +460,14 @@ ARGOSY_OP(as_strided, StridedAttrs)
     .gradient(as_strided_grad)
     .done();
 
-void as_strided_add_infer(InferContext& c, const StridedAttrs& a) {
+void as_strided_add_infer(InferContext& c, const AsStridedAttrs& a) {
   const int rank = static_cast<int>(std::min<size_t>(a.stride.size(), kMaxRank));
   expect_rank(c, 0, rank, rank);
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 // What several places of the view have in common gets the sum of their gradients; what lies outside
 // of x gets none.
-void as_strided_add_run(KernelFrame& f, const StridedAttrs& a) {
+void as_strided_add_run(KernelFrame& f, const AsStridedAttrs& a) {
   const Tensor &dy = f.in[0], &dx = f.out[0];
   std::memset(dx.raw(), 0, dx.nbytes());
   Shape at = Shape::filled(dy.rank(), 0);
@@ -503,11 +487,11 @@ void as_strided_add_run(KernelFrame& f, const StridedAttrs& a) {
         }
       });
 }
-Tensors as_strided_add_grad(const GradCall& c, const StridedAttrs& a) {
+Tensors as_strided_add_grad(const GradCall& c, const AsStridedAttrs& a) {
   return {as_strided_op(c.dy(), a), Tensor()};
 }
 
-ARGOSY_OP(as_strided_add, StridedAttrs)
+ARGOSY_OP(as_strided_add, AsStridedAttrs)
     .doc("The gradient of as_strided: dy added up at the places of x that it came from.")
     .input("dy", kFloating | kComplex)
     .input("x")
@@ -518,7 +502,7 @@ ARGOSY_OP(as_strided_add, StridedAttrs)
     .gradient(as_strided_add_grad)
     .done();
 
-Tensors as_strided_grad(const GradCall& c, const StridedAttrs& a) {
+Tensors as_strided_grad(const GradCall& c, const AsStridedAttrs& a) {
   return as_strided_add_op(c.dy(), c.in[0], a);
 }
 
@@ -570,13 +554,8 @@ ARGOSY_OP(view_as, NoAttrs)
 
 // --- repeat_interleave ---
 
-struct RepeatAttrs {
-  int64_t axis = 0;
-};
-ARGOSY_ATTRS(RepeatAttrs, axis)
-
 // repeats: one number for all, or one for each index of axis.
-void repeat_infer(InferContext& c, const RepeatAttrs& a) {
+void repeat_infer(InferContext& c, const RepeatInterleaveAttrs& a) {
   Shape out = c.in[0].shape();
   out[normalize_axis("repeat_interleave", a.axis, out.rank(), ErrorKind::index)] = kUnknown;
   c.out[0].shape = out;
@@ -595,7 +574,7 @@ std::vector<int64_t> repeat_counts(const Tensor& repeats, int64_t size) {
   return out;
 }
 
-void repeat_run(KernelFrame& f, const RepeatAttrs& a) {
+void repeat_run(KernelFrame& f, const RepeatInterleaveAttrs& a) {
   const Tensor& x = f.in[0];
   int axis = normalize_axis("repeat_interleave", a.axis, x.rank());
   auto counts = repeat_counts(f.in[1], x.dim(axis));
@@ -619,14 +598,14 @@ void repeat_run(KernelFrame& f, const RepeatAttrs& a) {
                     index.data(), shape[axis]);
 }
 
-void repeat_grad_infer(InferContext& c, const RepeatAttrs& a) {
+void repeat_grad_infer(InferContext& c, const RepeatInterleaveAttrs& a) {
   expect_rank(c, 2, 1, kMaxRank);
   Shape repeated = c.in[2].shape();
   repeated[normalize_axis(c.name(), a.axis, repeated.rank())] = kUnknown;
   expect_shape(c, 0, repeated);
   c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
 }
-void repeat_grad_run(KernelFrame& f, const RepeatAttrs& a) {
+void repeat_grad_run(KernelFrame& f, const RepeatInterleaveAttrs& a) {
   const Tensor& dy = f.in[0];
   const Tensor& out = f.out[0];
   int axis = normalize_axis("repeat_interleave", a.axis, out.rank());
@@ -661,9 +640,9 @@ void repeat_grad_run(KernelFrame& f, const RepeatAttrs& a) {
     at += counts[i];
   }
 }
-Tensors repeat_grad_grad(const GradCall& c, const RepeatAttrs& a);
+Tensors repeat_grad_grad(const GradCall& c, const RepeatInterleaveAttrs& a);
 
-ARGOSY_OP(repeat_interleave_grad, RepeatAttrs)
+ARGOSY_OP(repeat_interleave_grad, RepeatInterleaveAttrs)
     .doc("The gradient of repeat_interleave: the sum of what was repeated.")
     .input("dy", kFloating | kComplex)
     .input("repeats", kIndex, Save::value)
@@ -676,11 +655,11 @@ ARGOSY_OP(repeat_interleave_grad, RepeatAttrs)
     .gradient(repeat_grad_grad)
     .done();
 
-Tensors repeat_rule(const GradCall& c, const RepeatAttrs& a) {
+Tensors repeat_rule(const GradCall& c, const RepeatInterleaveAttrs& a) {
   return {repeat_interleave_grad_op(c.dy(), c.in[1], c.in[0], a), Tensor()};
 }
 
-ARGOSY_OP(repeat_interleave, RepeatAttrs)
+ARGOSY_OP(repeat_interleave, RepeatInterleaveAttrs)
     .doc("Each index of axis repeated as often as `repeats` says, neighbours together.")
     .shape("x [*a,n@axis,*b], repeats [*r] -> [*a,n',*b]")
     .input("x", kAny, Save::shape)
@@ -692,7 +671,7 @@ ARGOSY_OP(repeat_interleave, RepeatAttrs)
     .gradient(repeat_rule)
     .done();
 
-Tensors repeat_grad_grad(const GradCall& c, const RepeatAttrs& a) {
+Tensors repeat_grad_grad(const GradCall& c, const RepeatInterleaveAttrs& a) {
   return {repeat_interleave_op(c.dy(), c.in[1], a), Tensor(), Tensor()};
 }
 

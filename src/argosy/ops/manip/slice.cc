@@ -2,6 +2,7 @@
 
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/kernels.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -14,14 +15,6 @@ using op::InferContext;
 using op::IntArray;
 using op::KernelFrame;
 using op::Save;
-
-struct SliceAttrs {
-  std::vector<int64_t> axes;
-  IntArray starts, ends;
-  std::vector<int64_t> strides;        // empty: all 1
-  std::vector<int64_t> decrease_axis;  // axes of size 1 that are dropped afterwards
-};
-ARGOSY_ATTRS(SliceAttrs, axes, starts, ends, strides, decrease_axis)
 
 struct Range {
   int64_t start, step, count;
@@ -83,6 +76,8 @@ void slice_infer(InferContext& c, const SliceAttrs& a) {
   c.out[0].shape = out;
 }
 
+}  // namespace
+
 Tensor slice_view(const Tensor& x, const SliceAttrs& a) {
   check(a, x.shape());
   Shape shape = x.shape(), strides = x.strides();
@@ -106,6 +101,8 @@ Tensor slice_view(const Tensor& x, const SliceAttrs& a) {
   }
   return x.view(out_shape, out_strides, offset);
 }
+
+namespace {
 
 void set_slice_run(KernelFrame& f, const SliceAttrs& a) {
   const Tensor& x = f.in[0];

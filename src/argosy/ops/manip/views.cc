@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "argosy/op/define.h"
+#include "argosy/ops/manip/kernels.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -15,26 +16,10 @@ using op::KernelFrame;
 using op::NoAttrs;
 using op::Save;
 
-struct ShapeAttrs {
-  IntArray shape;
-};
-ARGOSY_ATTRS(ShapeAttrs, shape)
-
-struct AxesAttrs {
-  IntArray axis = IntArray::all();
-};
-ARGOSY_ATTRS(AxesAttrs, axis)
-
 struct PermAttrs {
   std::vector<int64_t> perm;
 };
 ARGOSY_ATTRS(PermAttrs, perm)
-
-struct FlattenAttrs {
-  int64_t start_axis = 0;
-  int64_t stop_axis = -1;
-};
-ARGOSY_ATTRS(FlattenAttrs, start_axis, stop_axis)
 
 Tensor view_as(const Tensor& x, const Shape& shape) {
   Shape strides;
@@ -42,9 +27,13 @@ Tensor view_as(const Tensor& x, const Shape& shape) {
 }
 
 // The kernel of all of them, where the strides of x do not allow a view: x arrives contiguous.
+}  // namespace
+
 void copy_elements(const KernelFrame& f) {
   op::copy_into(f.out[0], f.in[0].view(f.out[0].shape(), f.out[0].strides()));
 }
+
+namespace {
 
 Tensors back_to_x(const GradCall& c) {
   return reshape_like(c.dy(), c.in[0]);
@@ -107,20 +96,20 @@ Shape reshaped(const Shape& x, const IntArray& wanted) {
   return out;
 }
 
-void reshape_infer(InferContext& c, const ShapeAttrs& a) {
+void reshape_infer(InferContext& c, const ReshapeAttrs& a) {
   c.out[0].shape = reshaped(c.in[0].shape(), a.shape);
 }
-Tensor reshape_view(const Tensor& x, const ShapeAttrs& a) {
+Tensor reshape_view(const Tensor& x, const ReshapeAttrs& a) {
   return view_as(x, reshaped(x.shape(), a.shape));
 }
-void reshape_run(KernelFrame& f, const ShapeAttrs&) {
+void reshape_run(KernelFrame& f, const ReshapeAttrs&) {
   copy_elements(f);
 }
-Tensors reshape_grad(const GradCall& c, const ShapeAttrs&) {
+Tensors reshape_grad(const GradCall& c, const ReshapeAttrs&) {
   return back_to_x(c);
 }
 
-ARGOSY_OP(reshape, ShapeAttrs)
+ARGOSY_OP(reshape, ReshapeAttrs)
     .python("reshape(x, shape, name=None)")
     .method("reshape")
     .inplace("reshape_")
@@ -157,7 +146,7 @@ Shape squeezed(const Shape& x, const IntArray& axis) {
   }
   return out;
 }
-void squeeze_infer(InferContext& c, const AxesAttrs& a) {
+void squeeze_infer(InferContext& c, const SqueezeAttrs& a) {
   if (!a.axis.symbols.empty()) {
     // Sizes of 1 are meant, as is to be hoped, if there are any.
     const Shape& x = c.in[0].shape();
@@ -168,17 +157,17 @@ void squeeze_infer(InferContext& c, const AxesAttrs& a) {
   }
   c.out[0].shape = squeezed(c.in[0].shape(), a.axis);
 }
-Tensor squeeze_view(const Tensor& x, const AxesAttrs& a) {
+Tensor squeeze_view(const Tensor& x, const SqueezeAttrs& a) {
   return view_as(x, squeezed(x.shape(), a.axis));
 }
-void squeeze_run(KernelFrame& f, const AxesAttrs&) {
+void squeeze_run(KernelFrame& f, const SqueezeAttrs&) {
   copy_elements(f);
 }
-Tensors squeeze_grad(const GradCall& c, const AxesAttrs&) {
+Tensors squeeze_grad(const GradCall& c, const SqueezeAttrs&) {
   return back_to_x(c);
 }
 
-ARGOSY_OP(squeeze, AxesAttrs)
+ARGOSY_OP(squeeze, SqueezeAttrs)
     .python("squeeze(x, axis=None, name=None)")
     .method("squeeze")
     .inplace("squeeze_")
@@ -204,24 +193,24 @@ Shape unsqueezed(const Shape& x, const IntArray& axis) {
   for (int64_t a : axis.values) out.insert(normalize_axis("unsqueeze", a, out.rank() + 1), 1);
   return out;
 }
-void unsqueeze_infer(InferContext& c, const AxesAttrs& a) {
+void unsqueeze_infer(InferContext& c, const SqueezeAttrs& a) {
   if (!a.axis.symbols.empty()) {
     c.out[0].shape = Shape::filled(c.in[0].rank() + static_cast<int>(a.axis.size()), kUnknown);
     return;
   }
   c.out[0].shape = unsqueezed(c.in[0].shape(), a.axis);
 }
-Tensor unsqueeze_view(const Tensor& x, const AxesAttrs& a) {
+Tensor unsqueeze_view(const Tensor& x, const SqueezeAttrs& a) {
   return view_as(x, unsqueezed(x.shape(), a.axis));
 }
-void unsqueeze_run(KernelFrame& f, const AxesAttrs&) {
+void unsqueeze_run(KernelFrame& f, const SqueezeAttrs&) {
   copy_elements(f);
 }
-Tensors unsqueeze_grad(const GradCall& c, const AxesAttrs&) {
+Tensors unsqueeze_grad(const GradCall& c, const SqueezeAttrs&) {
   return back_to_x(c);
 }
 
-ARGOSY_OP(unsqueeze, AxesAttrs)
+ARGOSY_OP(unsqueeze, SqueezeAttrs)
     .python("unsqueeze(x, axis, name=None)")
     .method("unsqueeze")
     .inplace("unsqueeze_")
@@ -380,18 +369,18 @@ Shape expanded(const Shape& x, const IntArray& wanted) {
   }
   return out;
 }
-void expand_infer(InferContext& c, const ShapeAttrs& a) {
+void expand_infer(InferContext& c, const ReshapeAttrs& a) {
   c.out[0].shape = expanded(c.in[0].shape(), a.shape);
 }
-Tensor expand_view(const Tensor& x, const ShapeAttrs& a) {
+Tensor expand_view(const Tensor& x, const ReshapeAttrs& a) {
   Shape shape = expanded(x.shape(), a.shape);
   return x.view(shape, broadcast_strides(x, shape));
 }
-Tensors expand_grad(const GradCall& c, const ShapeAttrs&) {
+Tensors expand_grad(const GradCall& c, const ReshapeAttrs&) {
   return sum_like(c.dy(), c.in[0]);
 }
 
-ARGOSY_OP(expand, ShapeAttrs)
+ARGOSY_OP(expand, ReshapeAttrs)
     .python("expand(x, shape, name=None)")
     .python("broadcast_to(x, shape, name=None)")
     .method("expand")
@@ -414,22 +403,22 @@ ARGOSY_OP(expand, ShapeAttrs)
 }  // namespace
 
 Tensor reshape(const Tensor& x, const IntArray& shape) {
-  return reshape_op(x, ShapeAttrs{shape});
+  return reshape_op(x, ReshapeAttrs{shape});
 }
 Tensor transpose(const Tensor& x, const std::vector<int64_t>& perm) {
   return transpose_op(x, PermAttrs{perm});
 }
 Tensor squeeze(const Tensor& x, const IntArray& axis) {
-  return squeeze_op(x, AxesAttrs{axis});
+  return squeeze_op(x, SqueezeAttrs{axis});
 }
 Tensor unsqueeze(const Tensor& x, const IntArray& axis) {
-  return unsqueeze_op(x, AxesAttrs{axis});
+  return unsqueeze_op(x, SqueezeAttrs{axis});
 }
 Tensor flatten(const Tensor& x, int64_t start_axis, int64_t stop_axis) {
   return flatten_op(x, FlattenAttrs{start_axis, stop_axis});
 }
 Tensor expand(const Tensor& x, const IntArray& shape) {
-  return expand_op(x, ShapeAttrs{shape});
+  return expand_op(x, ReshapeAttrs{shape});
 }
 
 }  // namespace argosy::ops

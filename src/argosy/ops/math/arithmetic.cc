@@ -84,6 +84,7 @@ ARGOSY_OP(add, AddAttrs)
     .elementwise()
     .kernel("loops", add_run)
     .strided()
+    .on_loops()
     .gradient(add_grad)
     .sums(sums_plainly)
     .done();
@@ -108,6 +109,7 @@ ARGOSY_OP(subtract, AddAttrs)
     .elementwise()
     .kernel("loops", subtract_run)
     .strided()
+    .on_loops()
     .gradient(subtract_grad)
     .done();
 
@@ -131,6 +133,7 @@ ARGOSY_OP(multiply, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::multiply_loops>)
     .strided()
+    .on_loops()
     .gradient(multiply_grad)
     .done();
 
@@ -147,8 +150,9 @@ void divide_run(op::KernelFrame& f, const DivideAttrs& a) {
     return run_elementwise(
         f, *a.rounding_mode == "floor" ? cpu::floor_divide_loops() : cpu::trunc_divide_loops());
   if (is_differentiable(f.in[0].dtype())) return run_elementwise(f, cpu::divide_loops());
-  Tensor in[] = {Tensor::empty(f.in[0].shape(), DType::float32),
-                 Tensor::empty(f.in[1].shape(), DType::float32)};
+  const Place place = f.in[0].place();
+  Tensor in[] = {Tensor::empty(f.in[0].shape(), DType::float32, place),
+                 Tensor::empty(f.in[1].shape(), DType::float32, place)};
   for (size_t i = 0; i < 2; ++i) op::copy_into(in[i], f.in[i]);
   op::KernelFrame floats{f.op, op::Inputs(in), f.out};
   run_elementwise(floats, cpu::divide_loops());
@@ -186,6 +190,7 @@ ARGOSY_OP(divide, DivideAttrs)
     .infer(divide_infer)
     .kernel("loops", divide_run)
     .strided()
+    .on_loops()
     .gradient(divide_grad)
     .done();
 
@@ -203,6 +208,7 @@ ARGOSY_OP(negative, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::negative_loops>)
     .strided()
+    .on_loops()
     .gradient(negative_grad)
     .done();
 
@@ -231,6 +237,7 @@ ARGOSY_OP(conj, NoAttrs)
     .elementwise()
     .kernel("loops", conj_run)
     .strided()
+    .on_loops()
     .gradient(conj_grad)
     .done();
 
@@ -265,6 +272,7 @@ ARGOSY_OP(cast, CastAttrs)
     .infer(cast_infer)
     .kernel("loops", cast_run)
     .strided()
+    .on_loops()
     .gradient(cast_grad)
     .amp(op::Amp::never)
     .done();
@@ -301,6 +309,7 @@ ARGOSY_OP(scale, ScaleAttrs)
     .infer(scale_infer)
     .kernel("loops", scale_run)
     .strided()
+    .on_loops()
     .gradient(scale_grad)
     .done();
 

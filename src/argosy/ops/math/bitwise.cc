@@ -21,7 +21,8 @@ using op::NoAttrs;
       .promote()                                     \
       .elementwise()                                 \
       .kernel("loops", run_loops<cpu::name##_loops>) \
-      .strided()
+      .strided()                                     \
+      .on_loops()
 
 ARGOSY_BITWISE(bitwise_and, "The bits set in both x and y, elementwise with broadcasting.")
     .example(
@@ -54,6 +55,7 @@ ARGOSY_OP(bitwise_not, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::bitwise_not_loops>)
     .strided()
+    .on_loops()
     .done();
 
 void left_run(op::KernelFrame& f, const ShiftAttrs&) {
@@ -75,7 +77,8 @@ void right_run(op::KernelFrame& f, const ShiftAttrs& a) {
       .promote()                                                       \
       .elementwise()                                                   \
       .kernel("loops", run)                                            \
-      .strided()
+      .strided()                                                       \
+      .on_loops()
 
 ARGOSY_SHIFT(bitwise_left_shift, left_run,
              "x moved y bits to the left, elementwise with broadcasting; zeros come in.")

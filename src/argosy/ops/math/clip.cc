@@ -40,7 +40,7 @@ void clip_infer(op::InferContext& c, const ClipAttrs& a) {
 void clip_run(op::KernelFrame& f, const ClipAttrs& a) {
   cpu::LoopParams p = bounds(a);
   if (f.in[0].dtype() == f.out[0].dtype()) return run_elementwise(f, cpu::clip_loops(), &p);
-  Tensor x = Tensor::empty(f.in[0].shape(), f.out[0].dtype());
+  Tensor x = Tensor::empty(f.in[0].shape(), f.out[0].dtype(), f.in[0].place());
   op::copy_into(x, f.in[0]);
   op::KernelFrame floats{f.op, op::Inputs({&x, 1}), f.out};
   run_elementwise(floats, cpu::clip_loops(), &p);
@@ -73,6 +73,7 @@ ARGOSY_OP(clip_grad, ClipAttrs)
     .compose(clip_grad_parts)
     .kernel("fused", clip_grad_run)
     .strided()
+    .on_loops()
     .gradient(clip_grad_second)
     .done();
 
@@ -104,6 +105,7 @@ ARGOSY_OP(clip, ClipAttrs)
     .infer(clip_infer)
     .kernel("loops", clip_run)
     .strided()
+    .on_loops()
     .gradient(clip_gradient)
     .done();
 
@@ -132,21 +134,9 @@ ARGOSY_OP(lerp, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::lerp_loops>)
     .strided()
+    .on_loops()
     .gradient(lerp_grad)
     .done();
-
-double largest(DType t) {
-  switch (t) {
-    case DType::float16:
-      return 65504;
-    case DType::bfloat16:
-      return 3.3895313892515355e38;
-    case DType::float32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
 
 void nan_to_num_run(op::KernelFrame& f, const NanToNumAttrs& a) {
   DType t = f.in[0].dtype();
@@ -221,6 +211,19 @@ ARGOSY_OP(frexp, NoAttrs)
     .done();
 
 }  // namespace
+
+double largest(DType t) {
+  switch (t) {
+    case DType::float16:
+      return 65504;
+    case DType::bfloat16:
+      return 3.3895313892515355e38;
+    case DType::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
 
 Tensor clip(const Tensor& x, double min, double max) {
   ClipAttrs a;

@@ -40,12 +40,14 @@ void compare_parts(op::KernelFrame& f, const NoAttrs&) {
       .elementwise()                                         \
       .infer(op::infer_bool<NoAttrs>)                        \
       .kernel("loops", match, run_loops<cpu::table##_loops>) \
-      .strided()
+      .strided()                                             \
+      .on_loops()
 #define ARGOSY_EQUATE(name, text) ARGOSY_COMPARE(name, name, kComparable, nullptr, text)
 #define ARGOSY_ORDER(name, table, text)                                 \
   ARGOSY_COMPARE(name, table, kComparable, not_complex,                 \
                  text " Complex numbers by real, then imaginary part.") \
-      .kernel("parts", compare_parts<name>)
+      .kernel("parts", compare_parts<name>)                             \
+      .on_loops()
 
 ARGOSY_EQUATE(equal, "Whether x == y.")
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
@@ -116,6 +118,7 @@ ARGOSY_TEST(logical_not, "(x, name=None, *, out=None)", kComparable, "Whether x 
     .inplace("logical_not_")
     .kernel("loops", run_loops<cpu::logical_not_loops>)
     .strided()
+    .on_loops()
     .done();
 ARGOSY_TEST(isnan, "(x, name=None)", kNumeric, "Whether x is not a number.")
     .example(
@@ -123,6 +126,7 @@ ARGOSY_TEST(isnan, "(x, name=None)", kNumeric, "Whether x is not a number.")
 [False, False, False, True])")
     .kernel("loops", run_loops<cpu::isnan_loops>)
     .strided()
+    .on_loops()
     .done();
 ARGOSY_TEST(isinf, "(x, name=None)", kNumeric, "Whether x is infinite.")
     .example(
@@ -130,6 +134,7 @@ ARGOSY_TEST(isinf, "(x, name=None)", kNumeric, "Whether x is infinite.")
 [False, True, True, False])")
     .kernel("loops", run_loops<cpu::isinf_loops>)
     .strided()
+    .on_loops()
     .done();
 ARGOSY_TEST(isfinite, "(x, name=None)", kNumeric, "Whether x is neither infinite nor nan.")
     .example(
@@ -137,6 +142,7 @@ ARGOSY_TEST(isfinite, "(x, name=None)", kNumeric, "Whether x is neither infinite
 [True, False, False, False])")
     .kernel("loops", run_loops<cpu::isfinite_loops>)
     .strided()
+    .on_loops()
     .done();
 
 Tensor zero_of(const Tensor& x) {
@@ -258,9 +264,9 @@ void equal_all_infer(op::InferContext& c, const NoAttrs&) {
 }
 
 void equal_all_run(op::KernelFrame& f, const NoAttrs&) {
-  bool same = f.in[0].shape() == f.in[1].shape();
-  if (same) same = *all(equal_op(f.in[0], f.in[1])).data<bool>();
-  *f.out[0].data<bool>() = same;
+  const bool alike = f.in[0].shape() == f.in[1].shape();
+  op::copy_into(f.out[0], alike ? all(equal_op(f.in[0], f.in[1]))
+                                : constant(false, DType::bool_, f.in[0].place()));
 }
 
 ARGOSY_OP(equal_all, NoAttrs)
@@ -278,6 +284,7 @@ True)")
     .infer(equal_all_infer)
     .kernel("compare", equal_all_run)
     .strided()
+    .on_loops()
     .done();
 
 }  // namespace

@@ -32,7 +32,7 @@ void imag_run(op::KernelFrame& f, const NoAttrs&) {
   if (is_complex(f.in[0].dtype()))
     run_elementwise(f, cpu::imag_loops());
   else
-    op::copy_into(f.out[0], constant(0, f.in[0].dtype()));
+    op::copy_into(f.out[0], constant(0, f.in[0].dtype(), f.in[0].place()));
 }
 Tensors real_grad(const GradCall& c, const NoAttrs&) {
   return cast(c.dy(), c.in[0].dtype());
@@ -61,6 +61,7 @@ Tensors angle_grad(const GradCall& c, const NoAttrs&) {
       .infer(infer_real<NoAttrs>)                \
       .kernel("loops", run)                      \
       .strided()                                 \
+      .on_loops()                                \
       .gradient(rule)
 
 ARGOSY_PART(real, Save::shape, real_run, real_grad, "The real parts; real numbers as they are.")

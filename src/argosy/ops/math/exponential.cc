@@ -147,6 +147,7 @@ ARGOSY_OP(square, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::square_loops>)
     .strided()
+    .on_loops()
     .gradient(square_grad_rule)
     .amp(op::Amp::full, op::Amp::follow)
     .done();

@@ -48,6 +48,7 @@ Tensors first_grad(const GradCall& c, const NoAttrs&) {
       .elementwise()                                 \
       .kernel("loops", run_loops<cpu::name##_loops>) \
       .strided()                                     \
+      .on_loops()                                    \
       .gradient(rule)
 
 ARGOSY_EXTREME(maximum, "(x, y, name=None, *, out=None)", shared_grad<greater_than>,

@@ -29,6 +29,7 @@ ARGOSY_OP(floor_divide, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::floor_divide_loops, 2>)
     .strided()
+    .on_loops()
     .done();
 
 Tensors remainder_grad(const GradCall& c, const NoAttrs&) {
@@ -65,6 +66,7 @@ ARGOSY_OP(remainder, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::remainder_loops, 2>)
     .strided()
+    .on_loops()
     .gradient(remainder_grad)
     .done();
 
@@ -82,7 +84,8 @@ ARGOSY_OP(remainder, NoAttrs)
       .promote()                                        \
       .elementwise()                                    \
       .kernel("loops", run_loops<cpu::name##_loops, 9>) \
-      .strided()
+      .strided()                                        \
+      .on_loops()
 
 ARGOSY_COMMON(gcd, "The greatest common divisor of |x| and |y|, elementwise; gcd(0, n) = |n|.")
     .example(R"(>>> argosy.gcd(argosy.to_tensor([12, 7]), argosy.to_tensor([18, 3])).tolist()

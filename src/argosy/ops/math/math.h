@@ -80,6 +80,8 @@ struct MultigammalnAttrs {
 };
 ARGOSY_ATTRS(MultigammalnAttrs, p)
 
+// The largest number of a floating dtype.
+ARGOSY_API double largest(DType t);
 ARGOSY_API Tensor add(const Tensor& x, const Tensor& y);
 ARGOSY_API Tensor add_(const Tensor& x, const Tensor& y);  // in place
 ARGOSY_API Tensor subtract(const Tensor& x, const Tensor& y);

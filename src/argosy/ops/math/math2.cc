@@ -92,6 +92,7 @@ ARGOSY_OP(pow, NoAttrs)
     .elementwise()
     .kernel("loops", pow_run)
     .strided()
+    .on_loops()
     .gradient(pow_grad)
     .amp(op::Amp::full, op::Amp::follow)
     .done();
@@ -140,7 +141,9 @@ template <const cpu::LoopTable& (*kTable)()>
 void run_floating2(op::KernelFrame& f, const NoAttrs&) {
   DType t = f.out[0].dtype();
   if (f.in[0].dtype() == t) return run_elementwise(f, kTable(), nullptr, 12);
-  Tensor in[] = {Tensor::empty(f.in[0].shape(), t), Tensor::empty(f.in[1].shape(), t)};
+  const Place place = f.in[0].place();
+  Tensor in[] = {Tensor::empty(f.in[0].shape(), t, place),
+                 Tensor::empty(f.in[1].shape(), t, place)};
   for (size_t i = 0; i < 2; ++i) op::copy_into(in[i], f.in[i]);
   op::KernelFrame floats{f.op, op::Inputs(in), f.out};
   run_elementwise(floats, kTable(), nullptr, 12);
@@ -163,6 +166,7 @@ void infer_double(op::InferContext& c, const NoAttrs&) {
       .infer(infer_dtype)                                   \
       .kernel("loops", run_floating2<cpu::name##_loops>)    \
       .strided()                                            \
+      .on_loops()                                           \
       .gradient(name##_grad)
 
 ARGOSY_FUNCTION2(atan2, Save::nothing, infer_double,
@@ -189,11 +193,11 @@ ARGOSY_FUNCTION2(logaddexp, Save::nothing, infer_floating<NoAttrs>,
 void copysign_run(op::KernelFrame& f, const NoAttrs&) {
   if (is_floating(f.in[0].dtype())) return run_elementwise(f, cpu::copysign_loops());
   // Integers have no negative zero: |x| with the sign of y.
-  Tensor positive = Tensor::empty(f.in[0].shape(), f.in[0].dtype());
+  Tensor positive = Tensor::empty(f.in[0].shape(), f.in[0].dtype(), f.in[0].place());
   Tensors outs{positive};
   op::KernelFrame one{f.op, op::Inputs(f.in.flat().subspan(0, 1)), outs};
   run_elementwise(one, cpu::absolute_loops());
-  Tensor zero = constant(0, f.in[1].dtype());
+  Tensor zero = constant(0, f.in[1].dtype(), f.in[1].place());
   Tensor minus = negative(positive);
   Tensor below = less_than(f.in[1], zero);
   const Tensor in[] = {below, minus, positive};
@@ -216,6 +220,7 @@ ARGOSY_OP(copysign, NoAttrs)
     .elementwise()
     .kernel("loops", copysign_run)
     .strided()
+    .on_loops()
     .gradient(copysign_grad)
     .done();
 
@@ -233,6 +238,7 @@ ARGOSY_OP(nextafter, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::nextafter_loops, 6>)
     .strided()
+    .on_loops()
     .done();
 
 ARGOSY_OP(heaviside, NoAttrs)
@@ -249,6 +255,7 @@ ARGOSY_OP(heaviside, NoAttrs)
     .elementwise()
     .kernel("loops", run_loops<cpu::heaviside_loops>)
     .strided()
+    .on_loops()
     .gradient(heaviside_grad)
     .done();
 

@@ -39,6 +39,7 @@ Tensors zero_grad(const GradCall& c, const A&) {
       .elementwise()                                     \
       .kernel("loops", run_rounding<cpu::name##_loops>)  \
       .strided()                                         \
+      .on_loops()                                        \
       .gradient(zero_grad<NoAttrs>)
 
 ARGOSY_ROUNDING(ceil, "(x, name=None, *, out=None)", "x", "input",
@@ -61,7 +62,7 @@ void frac_run(op::KernelFrame& f, const NoAttrs&) {
   if (is_floating(f.in[0].dtype()))
     run_elementwise(f, cpu::frac_loops());
   else
-    op::copy_into(f.out[0], constant(0, f.in[0].dtype()));
+    op::copy_into(f.out[0], constant(0, f.in[0].dtype(), f.in[0].place()));
 }
 Tensors identity_grad(const GradCall& c, const NoAttrs&) {
   return c.dy();
@@ -80,6 +81,7 @@ ARGOSY_OP(frac, NoAttrs)
     .elementwise()
     .kernel("loops", frac_run)
     .strided()
+    .on_loops()
     .gradient(identity_grad)
     .done();
 
@@ -141,6 +143,7 @@ Tensors sign_grad(const GradCall& c, const NoAttrs&) {
       .elementwise()                               \
       .kernel("loops", run_loops<cpu::sign_loops>) \
       .strided()                                   \
+      .on_loops()                                  \
       .gradient(sign_grad)
 
 ARGOSY_SIGN(sign, "(x, name=None, *, out=None)",
@@ -188,6 +191,7 @@ ARGOSY_OP(abs, NoAttrs)
     .infer(abs_infer)
     .kernel("loops", run_loops<cpu::absolute_loops>)
     .strided()
+    .on_loops()
     .gradient(abs_grad_rule)
     .done();
 

@@ -111,6 +111,7 @@ ARGOSY_OP(lgamma, NoAttrs)
     .infer(infer_floating<NoAttrs>)
     .kernel("loops", run_function<cpu::lgamma_loops, 30>)
     .strided()
+    .on_loops()
     .gradient(lgamma_grad_rule)
     .done();
 

@@ -173,6 +173,7 @@ ARGOSY_OP(tanh, NoAttrs)
     .infer(infer_floating<NoAttrs>)
     .kernel("loops", run_function<cpu::tanh_loops, 6>)
     .strided()
+    .on_loops()
     .gradient(tanh_grad_rule)
     .done();
 
@@ -192,6 +193,7 @@ ARGOSY_OP(sigmoid, NoAttrs)
     .infer(infer_floating<NoAttrs>)
     .kernel("loops", run_function<cpu::sigmoid_loops, 5>)
     .strided()
+    .on_loops()
     .gradient(sigmoid_grad_rule)
     .done();
 
@@ -217,6 +219,7 @@ ARGOSY_OP(stanh, StanhAttrs)
     .infer(infer_floating<StanhAttrs>)
     .kernel("loops", stanh_run)
     .strided()
+    .on_loops()
     .gradient(stanh_grad)
     .done();
 

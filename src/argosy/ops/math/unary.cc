@@ -11,7 +11,7 @@ void run_floating(op::KernelFrame& f, const cpu::LoopTable& table, const cpu::Lo
   const DType type = f.in[0].dtype();
   if (type != DType::float64 && !is_complex(type)) cost = std::max(1.0, cost / 8);
   if (is_differentiable(type)) return run_elementwise(f, table, params, cost);
-  Tensor x = Tensor::empty(f.in[0].shape(), DType::float32);
+  Tensor x = Tensor::empty(f.in[0].shape(), DType::float32, f.in[0].place());
   op::copy_into(x, f.in[0]);
   op::KernelFrame floats{f.op, op::Inputs({&x, 1}), f.out};
   run_elementwise(floats, table, params, cost);

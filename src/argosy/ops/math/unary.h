@@ -46,6 +46,7 @@ ARGOSY_API Tensor chain(const Tensor& dy, const Tensor& derivative);
       .infer(infer_floating<op::NoAttrs>)                                    \
       .kernel("loops", run_function<cpu::name##_loops, cost>)                \
       .strided()                                                             \
+      .on_loops()                                                            \
       .gradient(name##_grad_rule)
 
 // The rule of a gradient op dy * conj(f(saved)); curve is f's derivative, undefined if 0.
@@ -66,6 +67,7 @@ ARGOSY_API Tensors curved_rule(const op::GradCall& c, const Tensor& curve);
       .compose(name##_grad_parts)                                                    \
       .kernel("fused", only_real<op::NoAttrs>, run_loops<cpu::name##_grad_loops, 2>) \
       .strided()                                                                     \
+      .on_loops()                                                                    \
       .gradient(name##_grad_second)                                                  \
       .done()
 

@@ -5,6 +5,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/norm.h"
 #include "argosy/ops/norm/parts.h"
 #include "argosy/ops/operands.h"
 
@@ -18,13 +19,7 @@ using op::KernelFrame;
 
 // --- sums over neighbouring channels ---
 
-struct WindowAttrs {
-  int64_t axis = 1;
-  int64_t before = 0, after = 0;  // how many neighbours on each side
-};
-ARGOSY_ATTRS(WindowAttrs, axis, before, after)
-
-void window_run(KernelFrame& f, const WindowAttrs& a) {
+void window_run(KernelFrame& f, const ChannelWindowAttrs& a) {
   const Tensor& x = f.in[0];
   const Tensor& out = f.out[0];
   if (x.numel() == 0) return;
@@ -52,7 +47,7 @@ void window_run(KernelFrame& f, const WindowAttrs& a) {
   });
 }
 
-void window_infer(InferContext& c, const WindowAttrs& a) {
+void window_infer(InferContext& c, const ChannelWindowAttrs& a) {
   expect_rank(c, 0, 1, kMaxRank);
   normalize_axis(c.name(), a.axis, c.in[0].rank());
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -63,12 +58,12 @@ void window_infer(InferContext& c, const WindowAttrs& a) {
 }
 
 // Linear, so the gradient is the window seen from the other side.
-Tensors window_grad(const GradCall& c, const WindowAttrs& a) {
-  const WindowAttrs mirrored{a.axis, a.after, a.before};
+Tensors window_grad(const GradCall& c, const ChannelWindowAttrs& a) {
+  const ChannelWindowAttrs mirrored{a.axis, a.after, a.before};
   return op::dispatch(c.op, Inputs({&c.dy(), 1}), &mirrored);
 }
 
-ARGOSY_OP(channel_window_sum, WindowAttrs)
+ARGOSY_OP(channel_window_sum, ChannelWindowAttrs)
     .doc("For each position the sum of x from `before` places before it on axis to `after` behind.")
     .input("x", kFloating)
     .output("out")
@@ -97,7 +92,8 @@ void response_infer(InferContext& c, const ResponseAttrs& a) {
 Tensors response_parts(const Inputs& in, const ResponseAttrs& a) {
   Tensor x = widened(in[0]);
   const int64_t axis = a.channel_last ? x.rank() - 1 : 1;
-  Tensor sums = channel_window_sum_op(square(x), WindowAttrs{axis, a.size / 2, (a.size - 1) / 2});
+  Tensor sums =
+      channel_window_sum_op(square(x), ChannelWindowAttrs{axis, a.size / 2, (a.size - 1) / 2});
   Tensor divisor = scale(sums, a.alpha / static_cast<double>(a.size), a.k);
   return cast(multiply(x, pow(divisor, -a.beta)), in[0].dtype());
 }

@@ -57,6 +57,24 @@ struct InstanceNormAttrs {
 };
 ARGOSY_ATTRS(InstanceNormAttrs, epsilon, channel_last)
 
+struct NormAlongAttrs {
+  double p = 2;
+  op::IntArray axis = op::IntArray::all();
+};
+ARGOSY_ATTRS(NormAlongAttrs, p, axis)
+struct ChannelWindowAttrs {
+  int64_t axis = 1;
+  int64_t before = 0, after = 0;  // how many neighbours on each side
+};
+ARGOSY_ATTRS(ChannelWindowAttrs, axis, before, after)
+
+struct SpectralAttrs {
+  int64_t dim = 0;
+  int64_t power_iters = 1;
+  double eps = 1e-12;
+};
+ARGOSY_ATTRS(SpectralAttrs, dim, power_iters, eps)
+
 // weight and bias may be undefined.
 ARGOSY_API Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                              int64_t begin_norm_axis, double epsilon);

@@ -5,6 +5,7 @@
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/norm.h"
 #include "argosy/ops/norm/parts.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -14,13 +15,6 @@ namespace {
 using op::InferContext;
 using op::Inputs;
 using op::KernelFrame;
-
-struct SpectralAttrs {
-  int64_t dim = 0;
-  int64_t power_iters = 1;
-  double eps = 1e-12;
-};
-ARGOSY_ATTRS(SpectralAttrs, dim, power_iters, eps)
 
 // Of weight seen as a matrix [weight.dim(dim), rest]: the sizes that u and v must have.
 void check_spectral(const char* op, const Inputs& in, const SpectralAttrs& a) {

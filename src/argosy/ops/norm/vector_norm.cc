@@ -20,20 +20,14 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct NormAttrs {
-  double p = 2;
-  op::IntArray axis = op::IntArray::all();
-};
-ARGOSY_ATTRS(NormAttrs, p, axis)
-
-void norm_infer(InferContext& c, const NormAttrs& a) {
+void norm_infer(InferContext& c, const NormAlongAttrs& a) {
   uint32_t mask = op::axes_mask(c.name(), a.axis, c.in[0].rank());
   Shape& out = c.out[0].shape;
   for (int i = 0; i < out.rank(); ++i)
     if (mask >> i & 1) out[i] = 1;
 }
 
-void norm_run(KernelFrame& f, const NormAttrs& a) {
+void norm_run(KernelFrame& f, const NormAlongAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   const uint32_t axes = op::axes_mask(f.name(), a.axis, x.rank());
   if (out.numel() == 0) return;
@@ -58,7 +52,7 @@ void norm_run(KernelFrame& f, const NormAttrs& a) {
 }
 
 // Where the norm is 0 the gradient is taken as 0, as x is there.
-Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
+Tensors norm_grad(const GradCall& c, const NormAlongAttrs& a) {
   const Tensor &x = c.in[0], &norm = c.out(0);
   Tensor safe = add(norm, scale(above(norm, 0), -1, 1));
   if (a.p == 2) return multiply(c.dy(), divide(x, safe));
@@ -72,7 +66,7 @@ Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
   return multiply(c.dy(), slope);
 }
 
-ARGOSY_OP(norm_along, NormAttrs)
+ARGOSY_OP(norm_along, NormAlongAttrs)
     .doc("The p-norm of x over axes, which stay with size 1; p may be inf, -inf or 0.")
     .input("x", kFloating, Save::value)
     .output("out", Save::value)
@@ -226,7 +220,7 @@ ARGOSY_OP(weight_norm, DimAttrs)
 }  // namespace
 
 Tensor norm_along(const Tensor& x, double p, const op::IntArray& axes) {
-  return norm_along_op(x, NormAttrs{p, axes});
+  return norm_along_op(x, NormAlongAttrs{p, axes});
 }
 
 }  // namespace argosy::ops

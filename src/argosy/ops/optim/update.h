@@ -37,7 +37,7 @@ struct Rule {
 struct Job;
 
 // One call of an optimizer op. The constructor checks the operands.
-class Update {
+class ARGOSY_API Update {
  public:
   // states: number of state inputs; they follow grads.
   Update(const op::KernelFrame& f, int states, const Common& common);

@@ -26,6 +26,10 @@ void infer_reduced(op::InferContext& c, const A& a) {
   for (op::Meta& m : c.out) m.shape = reduced_shape(c.in[0].shape(), mask, a.keepdim);
 }
 
+// Axes of x that broadcasting a tensor of shape `like` to x's shape repeats. Throws where it does
+// not broadcast to that.
+ARGOSY_API uint32_t repeated_axes(const char* op, const Shape& x, const Shape& like);
+
 // Reduces x over the axes of mask into out, computing in out's dtype where that is wider.
 ARGOSY_API void run_reduce(cpu::Reduce kind, const Tensor& x, const Tensor& out, uint32_t mask);
 

@@ -15,14 +15,7 @@ namespace {
 using op::IntArray;
 using op::NoAttrs;
 
-struct PositionAttrs {
-  std::vector<double> q;
-  std::string interpolation = "linear";
-  bool ignore_nan = false;
-};
-ARGOSY_ATTRS(PositionAttrs, q, interpolation, ignore_nan)
-
-void position_infer(op::InferContext& c, const PositionAttrs& a) {
+void position_infer(op::InferContext& c, const QuantilePositionsAttrs& a) {
   expect_rank(c, 0, 1, kMaxRank);
   for (const double q : a.q)
     ARGOSY_CHECK(0 <= q && q <= 1, invalid_argument)
@@ -51,7 +44,7 @@ Place place_of(double q, int64_t n, const std::string& interpolation) {
 }
 
 template <class T>
-void find_places(op::KernelFrame& f, const PositionAttrs& a) {
+void find_places(op::KernelFrame& f, const QuantilePositionsAttrs& a) {
   const Tensor& x = f.in[0];
   const int64_t n = x.dim(-1), rows = n ? x.numel() / n : 0;
   const auto count = static_cast<int64_t>(a.q.size());
@@ -89,11 +82,11 @@ void find_places(op::KernelFrame& f, const PositionAttrs& a) {
   });
 }
 
-void position_run(op::KernelFrame& f, const PositionAttrs& a) {
+void position_run(op::KernelFrame& f, const QuantilePositionsAttrs& a) {
   dispatch_floating(f.in[0].dtype(), [&]<class T>(T) { find_places<T>(f, a); });
 }
 
-ARGOSY_OP(quantile_positions, PositionAttrs)
+ARGOSY_OP(quantile_positions, QuantilePositionsAttrs)
     .doc(
         "For each row of the last dimension and each q in [0, 1]: the indices of the elements just "
         "below and above the quantile, and how far it is from the lower one (0 to 1). A row with "
@@ -141,7 +134,7 @@ struct Quantiles {
 Quantiles quantiles_of(const Tensor& x, const std::vector<double>& q,
                        const std::string& interpolation, bool ignore_nan) {
   const Tensor rows = x.dim(-1) > 0 ? x : rows_or_nan_op(x);
-  Tensors places = quantile_positions_op.all({rows}, PositionAttrs{q, interpolation, ignore_nan});
+  Tensors places = quantile_positions_op.all({rows}, QuantilePositionsAttrs{q, interpolation, ignore_nan});
   Tensor low = take_along(rows, places[0], -1);
   if (interpolation != "linear" && interpolation != "midpoint") return {low, places[0]};
   Tensor high = take_along(rows, places[1], -1);

@@ -44,6 +44,20 @@ struct SquaresAttrs {
 };
 ARGOSY_ATTRS(SquaresAttrs, axis, keepdim, mean)
 
+struct SizeOfAttrs {
+  op::IntArray axis = op::IntArray::all();
+  DType dtype = DType::float32;
+  double minus = 0;
+};
+ARGOSY_ATTRS(SizeOfAttrs, axis, dtype, minus)
+
+struct QuantilePositionsAttrs {
+  std::vector<double> q;
+  std::string interpolation = "linear";
+  bool ignore_nan = false;
+};
+ARGOSY_ATTRS(QuantilePositionsAttrs, q, interpolation, ignore_nan)
+
 // The sum of x over what broadcasting `like` to x's shape repeats; has like's shape. Reads like's
 // shape only.
 ARGOSY_API Tensor sum_like(const Tensor& x, const Tensor& like);

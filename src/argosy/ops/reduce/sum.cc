@@ -12,29 +12,13 @@ using op::Save;
 
 // --- sums over what broadcasting repeated ---
 
-// Axes of x that broadcasting a tensor of shape `like` to x's shape repeats.
-uint32_t repeated_axes(const Shape& x, const Shape& like) {
-  uint32_t mask = 0;
-  int skip = x.rank() - like.rank();
-  for (int d = 0; d < x.rank(); ++d)
-    if (d < skip || (like[d - skip] == 1 && x[d] != 1)) mask |= 1u << d;
-  return mask;
-}
-
 void sum_like_infer(op::InferContext& c, const NoAttrs&) {
   c.out[0].shape = c.in[1].shape();
 }
 
 void sum_like_run(op::KernelFrame& f, const NoAttrs&) {
   const Tensor &x = f.in[0], &like = f.in[1];
-  int skip = x.rank() - like.rank();
-  bool fits = skip >= 0;
-  for (int d = 0; fits && d < like.rank(); ++d)
-    fits = like.dim(d) == x.dim(d + skip) || like.dim(d) == 1;
-  ARGOSY_CHECK(fits, invalid_argument)
-      << '[' << f.name() << "] " << like.shape() << " does not broadcast to " << x.shape()
-      << ". Do this: reshape one of them.";
-  run_reduce(Reduce::sum, x, f.out[0], repeated_axes(x.shape(), like.shape()));
+  run_reduce(Reduce::sum, x, f.out[0], repeated_axes(f.name(), x.shape(), like.shape()));
 }
 
 Tensors sum_like_grad(const GradCall& c, const NoAttrs&) {
@@ -164,18 +148,11 @@ ARGOSY_OP(mean, TypedReduceAttrs)
 
 // --- number of elements that are reduced ---
 
-struct CountAttrs {
-  op::IntArray axis = op::IntArray::all();
-  DType dtype = DType::float32;
-  double minus = 0;
-};
-ARGOSY_ATTRS(CountAttrs, axis, dtype, minus)
-
-void count_infer(op::InferContext& c, const CountAttrs& a) {
+void count_infer(op::InferContext& c, const SizeOfAttrs& a) {
   c.out[0] = {{}, a.dtype};
 }
 
-void count_run(op::KernelFrame& f, const CountAttrs& a) {
+void count_run(op::KernelFrame& f, const SizeOfAttrs& a) {
   const Tensor& x = f.in[0];
   uint32_t mask = op::axes_mask(f.name(), a.axis, x.rank());
   double count = 1;
@@ -184,7 +161,7 @@ void count_run(op::KernelFrame& f, const CountAttrs& a) {
   op::copy_into(f.out[0], constant(count > a.minus ? count - a.minus : 0, DType::float64));
 }
 
-ARGOSY_OP(size_of, CountAttrs)
+ARGOSY_OP(size_of, SizeOfAttrs)
     .doc(
         "The number of elements along the axes less `minus`, at least 0: a 0-d tensor. Reads only "
         "x's shape.")
@@ -288,6 +265,18 @@ ARGOSY_OP(nanmean, ReduceAttrs)
 
 }  // namespace
 
+uint32_t repeated_axes(const char* op, const Shape& x, const Shape& like) {
+  const int skip = x.rank() - like.rank();
+  bool fits = skip >= 0;
+  for (int d = 0; fits && d < like.rank(); ++d) fits = like[d] == x[d + skip] || like[d] == 1;
+  ARGOSY_CHECK(fits, invalid_argument) << '[' << op << "] " << like << " does not broadcast to "
+                                       << x << ". Do this: reshape one of them.";
+  uint32_t mask = 0;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d < skip || (like[d - skip] == 1 && x[d] != 1)) mask |= 1u << d;
+  return mask;
+}
+
 Tensor sum_like(const Tensor& x, const Tensor& like) {
   if (x.shape() == like.shape() && x.shape().known()) return x;
   return sum_like_op(x, like);
@@ -299,7 +288,7 @@ Tensor mean(const Tensor& x, const op::IntArray& axis, bool keepdim) {
   return mean_op(x, TypedReduceAttrs{axis, {}, keepdim});
 }
 Tensor count_of(const Tensor& x, const op::IntArray& axis, DType dtype, double minus) {
-  return size_of_op(x, CountAttrs{axis, dtype, minus});
+  return size_of_op(x, SizeOfAttrs{axis, dtype, minus});
 }
 
 }  // namespace argosy::ops

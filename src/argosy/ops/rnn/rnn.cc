@@ -5,6 +5,7 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/operands.h"
+#include "argosy/ops/rnn/rnn.h"
 #include "argosy/ops/rnn/unrolled.h"
 
 // Recurrent layers: rnn_direction runs one direction of one layer over whole sequences in one
@@ -31,18 +32,9 @@ cpu::RnnMode mode_of(const std::string& mode) {
 
 // --- one direction ---
 
-struct DirectionAttrs {
-  std::string mode = "LSTM";
-  bool time_major = false;
-  bool reverse = false;
-};
-ARGOSY_ATTRS(DirectionAttrs, mode, time_major, reverse)
+}  // namespace
 
-// Places of the operands of rnn_direction.
-enum : size_t { kX, kH0, kC0, kWIh, kWHh, kBIh, kBHh, kLengths, kDirectionInputs };
-
-// x [batch, steps, input] or time major, w_hh [gates, hidden]; sizes may be unknown.
-cpu::RnnShape shape_of(const Shape& x, const Shape& w_hh, const DirectionAttrs& a) {
+cpu::RnnShape rnn_kernel_shape(const Shape& x, const Shape& w_hh, const DirectionAttrs& a) {
   cpu::RnnShape s;
   s.mode = mode_of(a.mode);
   s.batch = x[a.time_major ? 1 : 0];
@@ -53,6 +45,8 @@ cpu::RnnShape shape_of(const Shape& x, const Shape& w_hh, const DirectionAttrs& 
   s.reverse = a.reverse;
   return s;
 }
+
+namespace {
 
 void check_size(const char* what, const Tensor& t, const Shape& expected) {
   bool fits = t.rank() == expected.rank();
@@ -70,7 +64,7 @@ cpu::RnnShape checked_shape(const InferContext& c, const DirectionAttrs& a) {
       << "[rnn] inputs must be [batch, time, features] (or time major), got " << x
       << ". Do this: unsqueeze a single sequence, and check time_major.";
   ARGOSY_CHECK(w.rank() == 2, invalid_argument) << "[rnn] weight_hh must be a matrix, got " << w;
-  const cpu::RnnShape s = shape_of(x.shape(), w.shape(), a);
+  const cpu::RnnShape s = rnn_kernel_shape(x.shape(), w.shape(), a);
   const int64_t gates = s.hidden < 0 ? kUnknown : s.gates();
   check_size("initial state", c.in[kH0], {s.batch, s.hidden});
   check_size("weight_ih", c.in[kWIh], {gates, s.input});
@@ -109,7 +103,7 @@ const void* data_of(const Tensor& t) {
 
 void direction_run(KernelFrame& f, const DirectionAttrs& a) {
   const auto& in = f.in;
-  const cpu::RnnShape s = shape_of(in[kX].shape(), in[kWHh].shape(), a);
+  const cpu::RnnShape s = rnn_kernel_shape(in[kX].shape(), in[kWHh].shape(), a);
   cpu::RnnForward args{};
   args.x = in[kX].raw();
   args.w_ih = in[kWIh].raw();
@@ -142,7 +136,7 @@ void direction_grad_infer(InferContext& c, const DirectionAttrs& a) {
 
 void direction_grad_run(KernelFrame& f, const DirectionAttrs& a) {
   const auto& in = f.in;
-  const cpu::RnnShape s = shape_of(in[kX].shape(), in[kWHh].shape(), a);
+  const cpu::RnnShape s = rnn_kernel_shape(in[kX].shape(), in[kWHh].shape(), a);
   cpu::RnnBackward args{};
   args.x = in[kX].raw();
   args.w_ih = in[kWIh].raw();

@@ -7,6 +7,7 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
+#include "argosy/ops/search/search.h"
 
 namespace argosy::ops {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 using op::InferContext;
 using op::Inputs;
 using op::KernelFrame;
-
-struct IsinAttrs {
-  bool assume_unique = false;  // changes nothing: what repeats costs no more here
-  bool invert = false;
-};
-ARGOSY_ATTRS(IsinAttrs, assume_unique, invert)
 
 void isin_infer(InferContext& c, const IsinAttrs&) {
   c.out[0].dtype = DType::bool_;

@@ -46,13 +46,6 @@ Tensors put_back(const GradCall& c, int64_t axis) {
 
 // --- sort with its permutation ---
 
-struct SortAttrs {
-  int64_t axis = -1;
-  bool descending = false;
-  bool stable = false;
-};
-ARGOSY_ATTRS(SortAttrs, axis, descending, stable)
-
 void sort_infer(InferContext& c, const SortAttrs& a) {
   normalize_axis(c.name(), a.axis, c.in[0].rank());
   c.out[1].dtype = DType::int64;
@@ -80,14 +73,6 @@ ARGOSY_OP(sort_with_index, SortAttrs)
     .done();
 
 // --- top k ---
-
-struct TopkAttrs {
-  op::Scalar k = int64_t{1};
-  int64_t axis = -1;
-  bool largest = true;
-  bool sorted = true;
-};
-ARGOSY_ATTRS(TopkAttrs, k, axis, largest, sorted)
 
 void topk_infer(InferContext& c, const TopkAttrs& a) {
   const Shape& x = c.in[0].shape();
@@ -128,15 +113,6 @@ ARGOSY_OP(topk, TopkAttrs)
     .done();
 
 // --- kth value, mode ---
-
-struct KthAttrs {
-  int64_t k = 1;
-  std::optional<int64_t> axis = -1;  // none: the last
-  bool keepdim = false;
-
-  int64_t at() const { return axis.value_or(-1); }
-};
-ARGOSY_ATTRS(KthAttrs, k, axis, keepdim)
 
 Shape reduced(const Shape& x, int axis, bool keepdim) {
   Shape out = x;
@@ -204,12 +180,6 @@ ARGOSY_OP(kthvalue, KthAttrs)
     .gradient(kth_grad)
     .done();
 
-struct ModeAttrs {
-  int64_t axis = -1;
-  bool keepdim = false;
-};
-ARGOSY_ATTRS(ModeAttrs, axis, keepdim)
-
 void mode_infer(InferContext& c, const ModeAttrs& a) {
   const Shape& x = c.in[0].shape();
   c.out[0].shape = reduced(x, normalize_axis("mode", a.axis, x.rank()), a.keepdim);
@@ -269,12 +239,6 @@ ARGOSY_OP(mode, ModeAttrs)
     .done();
 
 // --- searchsorted ---
-
-struct SearchAttrs {
-  bool out_int32 = false;
-  bool right = false;
-};
-ARGOSY_ATTRS(SearchAttrs, out_int32, right)
 
 void search_infer(InferContext& c, const SearchAttrs& a) {
   const Shape &sorted = c.in[0].shape(), &values = c.in[1].shape();
@@ -351,14 +315,6 @@ ARGOSY_OP(bucketize, SearchAttrs)
     .done();
 
 // --- unique ---
-
-struct UniqueAttrs {
-  bool consecutive = false;  // only neighbours are compared, order stays
-  std::optional<int64_t> axis;
-  DType dtype = DType::int64;
-  bool only_values = false;  // leaves the other outputs empty
-};
-ARGOSY_ATTRS(UniqueAttrs, consecutive, axis, dtype, only_values)
 
 void unique_infer(InferContext& c, const UniqueAttrs& a) {
   const Shape& x = c.in[0].shape();

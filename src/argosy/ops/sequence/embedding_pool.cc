@@ -6,6 +6,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/norm/parts.h"
 #include "argosy/ops/sequence/pool.h"
+#include "argosy/ops/sequence/sequence.h"
 #include "argosy/ops/sparse/sparse.h"
 
 // Look-ups of many slots, pooled and joined, as one op: rows of ids never exist.
@@ -19,17 +20,6 @@ using op::KernelFrame;
 using op::Save;
 using pooling::Pool;
 
-struct SlotAttrs {
-  std::string pool = "sum";
-  double pad_value = 0;
-  int64_t padding_idx = -1;
-  bool sparse = false;
-  // Of gradients: slots come from the last to the first; or where each begins in the joined rows.
-  bool reversed = false;
-  std::vector<int64_t> columns;
-};
-ARGOSY_ATTRS(SlotAttrs, pool, pad_value, padding_idx, sparse, reversed, columns)
-
 // Operands of both ops begin with ids, lengths; weights are `tables`.
 struct Slots {
   std::span<const Tensor> ids, lengths, tables;
@@ -37,7 +27,7 @@ struct Slots {
   size_t size() const { return ids.size(); }
   size_t table_of(size_t slot) const { return tables.size() == 1 ? 0 : slot; }
   const Tensor& table(size_t slot) const { return tables[table_of(slot)]; }
-  int64_t columns(size_t slot, const SlotAttrs& a) const {
+  int64_t columns(size_t slot, const EmbeddingPoolAttrs& a) const {
     if (!a.columns.empty()) return a.columns[slot];
     int64_t at = 0;
     if (a.reversed)
@@ -56,7 +46,7 @@ struct Slots {
   }
 };
 
-void check(const char* name, const Slots& s, const SlotAttrs& a) {
+void check(const char* name, const Slots& s, const EmbeddingPoolAttrs& a) {
   pooling::pool_of(name, a.pool);
   ARGOSY_CHECK(s.size() > 0, invalid_argument) << '[' << name << "] needs at least one slot.";
   ARGOSY_CHECK(s.lengths.empty() || s.lengths.size() == s.size(), invalid_argument)
@@ -130,7 +120,7 @@ Slots forward_slots(const Inputs& in) {
   return {in.list(0), in.list(2), in.list(1)};
 }
 
-void pool_infer(InferContext& c, const SlotAttrs& a) {
+void pool_infer(InferContext& c, const EmbeddingPoolAttrs& a) {
   const Slots s = forward_slots(c.in);
   check("embedding_pool", s, a);
   Shape shape{samples_of(s), s.width()};
@@ -139,7 +129,7 @@ void pool_infer(InferContext& c, const SlotAttrs& a) {
   c.out[1] = {shape, DType::int32};
 }
 
-void pool_run(KernelFrame& f, const SlotAttrs& a) {
+void pool_run(KernelFrame& f, const EmbeddingPoolAttrs& a) {
   const Slots s = forward_slots(f.in);
   const Pool pool = pooling::pool_of("embedding_pool", a.pool);
   const int64_t samples = samples_of(s), width = s.width();
@@ -199,7 +189,7 @@ Slots backward_slots(const Inputs& in) {
   return {in.list(1), in.list(2), in.list(3)};
 }
 
-void grad_infer(InferContext& c, const SlotAttrs& a) {
+void grad_infer(InferContext& c, const EmbeddingPoolAttrs& a) {
   const Slots s = backward_slots(c.in);
   check("embedding_pool_grad", s, a);
   c.out.resize(s.tables.size());
@@ -212,7 +202,7 @@ void grad_infer(InferContext& c, const SlotAttrs& a) {
 // The rows of one slot's ids and their gradients, in order; `put(place, id, write)`.
 template <class T, class Put>
 void each_row(const Slots& s, size_t slot, const Ragged& r, const Tensor& dy, const int32_t* found,
-              const SlotAttrs& a, Pool pool, Put&& put) {
+              const EmbeddingPoolAttrs& a, Pool pool, Put&& put) {
   const int64_t dim = s.table(slot).dim(1), width = dy.dim(1), column = s.columns(slot, a);
   for (int64_t b = 0; b < dy.dim(0); ++b) {
     const int64_t first = r.begin(b), n = r.length(b);
@@ -226,7 +216,7 @@ void each_row(const Slots& s, size_t slot, const Ragged& r, const Tensor& dy, co
   }
 }
 
-void grad_run(KernelFrame& f, const SlotAttrs& a) {
+void grad_run(KernelFrame& f, const EmbeddingPoolAttrs& a) {
   const Slots s = backward_slots(f.in);
   const Tensor& dy = f.in[0];
   const Pool pool = pooling::pool_of("embedding_pool_grad", a.pool);
@@ -281,13 +271,13 @@ void grad_run(KernelFrame& f, const SlotAttrs& a) {
 // --- gradient of the gradient ---
 
 // embedding_pool of `max` where it is known which row each element came from.
-void picked_infer(InferContext& c, const SlotAttrs& a) {
+void picked_infer(InferContext& c, const EmbeddingPoolAttrs& a) {
   const Slots s = forward_slots(c.in);
   check("embedding_pool_picked", s, a);
   c.out[0] = {c.in[3].shape(), s.tables[0].dtype()};
 }
 
-void picked_run(KernelFrame& f, const SlotAttrs& a) {
+void picked_run(KernelFrame& f, const EmbeddingPoolAttrs& a) {
   const char* name = "embedding_pool_picked";
   const Slots s = forward_slots(f.in);
   const Tensor &found = f.in[3], &out = f.out[0];
@@ -311,9 +301,9 @@ void picked_run(KernelFrame& f, const SlotAttrs& a) {
 }
 
 // d/d(dy): the look-up in the gradients of the tables, its slots where dy has them.
-Tensors grad_of_grad(const GradCall& c, const SlotAttrs& a);
+Tensors grad_of_grad(const GradCall& c, const EmbeddingPoolAttrs& a);
 
-ARGOSY_OP(embedding_pool_grad, SlotAttrs)
+ARGOSY_OP(embedding_pool_grad, EmbeddingPoolAttrs)
     .doc(
         "The gradients of embedding_pool's weights, dense, or (sparse) the rows that ids name: "
         "slot by slot in the order given, samples in order; those of padding_idx are left out.")
@@ -329,7 +319,7 @@ ARGOSY_OP(embedding_pool_grad, SlotAttrs)
     .gradient(grad_of_grad)
     .done();
 
-Tensors picked_grad(const GradCall& c, const SlotAttrs& a) {
+Tensors picked_grad(const GradCall& c, const EmbeddingPoolAttrs& a) {
   const Slots s = forward_slots(c.in);
   std::vector<Tensor> in{c.dy()};
   std::vector<uint32_t> ends{1};
@@ -344,7 +334,7 @@ Tensors picked_grad(const GradCall& c, const SlotAttrs& a) {
   return out;
 }
 
-ARGOSY_OP(embedding_pool_picked, SlotAttrs)
+ARGOSY_OP(embedding_pool_picked, EmbeddingPoolAttrs)
     .doc(
         "What `found` of embedding_pool with pool='max' names, from other tables of the same "
         "shapes.")
@@ -358,10 +348,10 @@ ARGOSY_OP(embedding_pool_picked, SlotAttrs)
     .gradient(picked_grad)
     .done();
 
-Tensors pool_grad(const GradCall& c, const SlotAttrs& a) {
+Tensors pool_grad(const GradCall& c, const EmbeddingPoolAttrs& a) {
   const Slots s = forward_slots(c.in);
   // From the last slot to the first, as look-ups one by one go back.
-  SlotAttrs back = a;
+  EmbeddingPoolAttrs back = a;
   back.reversed = true;
   std::vector<Tensor> ids(s.ids.rbegin(), s.ids.rend());
   std::vector<Tensor> lengths(s.lengths.rbegin(), s.lengths.rend());
@@ -384,7 +374,7 @@ Tensors pool_grad(const GradCall& c, const SlotAttrs& a) {
   return out;
 }
 
-ARGOSY_OP(embedding_pool, SlotAttrs)
+ARGOSY_OP(embedding_pool, EmbeddingPoolAttrs)
     .doc(
         "Looks up the ids of many slots, pools those of each sample and joins the slots: [samples, "
         "sum of dims]. weights: one table [rows, dim] for all slots, or one for each. ids of a "
@@ -403,7 +393,7 @@ ARGOSY_OP(embedding_pool, SlotAttrs)
     .gradient(pool_grad)
     .done();
 
-Tensors grad_of_grad(const GradCall& c, const SlotAttrs& a) {
+Tensors grad_of_grad(const GradCall& c, const EmbeddingPoolAttrs& a) {
   const Slots s = backward_slots(c.in);
   if (a.pool == "max") {
     std::vector<Tensor> in(s.ids.begin(), s.ids.end());
@@ -448,7 +438,7 @@ Tensors grad_of_grad(const GradCall& c, const SlotAttrs& a) {
     list(tables);
   }
   list(s.lengths);
-  SlotAttrs forward = a;
+  EmbeddingPoolAttrs forward = a;
   forward.columns.clear();
   forward.reversed = false;
   forward.pad_value = 0;

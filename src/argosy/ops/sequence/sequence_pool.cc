@@ -14,12 +14,6 @@ using op::KernelFrame;
 using op::Save;
 using pooling::Pool;
 
-struct PoolAttrs {
-  std::string pool = "sum";
-  double pad_value = 0;
-};
-ARGOSY_ATTRS(PoolAttrs, pool, pad_value)
-
 int64_t width_of(const Tensor& x) {
   int64_t width = 1;
   for (int i = 1; i < x.rank(); ++i) width *= x.dim(i);
@@ -32,7 +26,7 @@ int64_t chunk_of(int64_t width) {
   return std::max<int64_t>(1, 8192 / std::max<int64_t>(width, 1));
 }
 
-void pool_infer(InferContext& c, const PoolAttrs& a) {
+void pool_infer(InferContext& c, const SequencePoolAttrs& a) {
   const Tensor &x = c.in[0], &lengths = c.in[1];
   ARGOSY_CHECK(x.rank() >= 1 && lengths.rank() == 1, invalid_argument)
       << "[sequence_pool] expected x of [rows, ..] and lengths of [sequences], got " << x << " and "
@@ -66,7 +60,7 @@ void pick(const Tensor& x, const std::vector<int64_t>& starts, const Tensor& fou
     }
 }
 
-void pool_run(KernelFrame& f, const PoolAttrs& a) {
+void pool_run(KernelFrame& f, const SequencePoolAttrs& a) {
   const Tensor& x = f.in[0];
   const Pool pool = pooling::pool_of("sequence_pool", a.pool);
   const auto starts = pooling::starts_of("sequence_pool", numbers(f.in[1]), x.dim(0));
@@ -97,11 +91,11 @@ void pool_run(KernelFrame& f, const PoolAttrs& a) {
   });
 }
 
-void grad_infer(InferContext& c, const PoolAttrs&) {
+void grad_infer(InferContext& c, const SequencePoolAttrs&) {
   c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
 }
 
-void grad_run(KernelFrame& f, const PoolAttrs& a) {
+void grad_run(KernelFrame& f, const SequencePoolAttrs& a) {
   const Tensor &dy = f.in[0], &like = f.in[2];
   const Pool pool = pooling::pool_of("sequence_pool", a.pool);
   const auto starts = pooling::starts_of("sequence_pool", numbers(f.in[1]), like.dim(0));
@@ -122,9 +116,9 @@ void grad_run(KernelFrame& f, const PoolAttrs& a) {
   });
 }
 
-Tensors grad_of_grad(const GradCall& c, const PoolAttrs& a);
+Tensors grad_of_grad(const GradCall& c, const SequencePoolAttrs& a);
 
-ARGOSY_OP(sequence_pool_grad, PoolAttrs)
+ARGOSY_OP(sequence_pool_grad, SequencePoolAttrs)
     .doc("The gradient of sequence_pool's x, of the shape of `like`.")
     .input("dy", kFloating)
     .input("lengths", only(DType::int64), Save::value)
@@ -137,12 +131,12 @@ ARGOSY_OP(sequence_pool_grad, PoolAttrs)
     .gradient(grad_of_grad)
     .done();
 
-Tensors pool_grad(const GradCall& c, const PoolAttrs& a) {
+Tensors pool_grad(const GradCall& c, const SequencePoolAttrs& a) {
   const Tensor in[] = {c.dy(), c.in[1], c.in[0], a.pool == "max" ? c.out(1) : Tensor()};
   return {sequence_pool_grad_op.one(in, a), Tensor(), Tensor()};
 }
 
-ARGOSY_OP(sequence_pool, PoolAttrs)
+ARGOSY_OP(sequence_pool, SequencePoolAttrs)
     .doc(
         "One row for each sequence of a batch x [T, ..] whose sequences have `lengths` rows: their "
         "sum, average, sum over the root of the length (sqrt), elementwise largest (max), first or "
@@ -160,7 +154,7 @@ ARGOSY_OP(sequence_pool, PoolAttrs)
     .gradient(pool_grad)
     .done();
 
-Tensors grad_of_grad(const GradCall& c, const PoolAttrs& a) {
+Tensors grad_of_grad(const GradCall& c, const SequencePoolAttrs& a) {
   const Tensor in[] = {c.dy(), c.in[1], a.pool == "max" ? c.in[3] : Tensor()};
   return {sequence_pool_op.one(in, {a.pool, 0}), Tensor(), Tensor(), Tensor()};
 }

@@ -12,8 +12,6 @@
 // affine_grid and grid_sample: spatial transformers.
 namespace argosy::ops {
 
-ARGOSY_ATTRS(SampleAttrs, mode, padding_mode, align_corners)
-
 namespace {
 
 using op::GradCall;
@@ -25,14 +23,7 @@ using op::Save;
 
 // --- affine_grid ---
 
-struct BaseAttrs {
-  IntArray out_shape;  // [N, C, spatial..]
-  bool align_corners = true;
-  DType dtype = DType::float32;
-};
-ARGOSY_ATTRS(BaseAttrs, out_shape, align_corners, dtype)
-
-void base_infer(InferContext& c, const BaseAttrs& a) {
+void base_infer(InferContext& c, const AffineBaseAttrs& a) {
   ARGOSY_CHECK(a.out_shape.size() == 4 || a.out_shape.size() == 5, invalid_argument)
       << "[affine_grid] out_shape must be [N, C, H, W] or [N, C, D, H, W], got "
       << a.out_shape.size() << " numbers. Do this: pass the shape of the images to make.";
@@ -48,7 +39,7 @@ void base_infer(InferContext& c, const BaseAttrs& a) {
   c.out[0] = {out, a.dtype};
 }
 
-void base_run(KernelFrame& f, const BaseAttrs& a) {
+void base_run(KernelFrame& f, const AffineBaseAttrs& a) {
   const Tensor& out = f.out[0];
   const int dims = out.rank() - 1;
   dispatch_types<float, double>(out.dtype(), [&]<class T>(T) {
@@ -66,7 +57,7 @@ void base_run(KernelFrame& f, const BaseAttrs& a) {
   });
 }
 
-ARGOSY_OP(affine_base_grid, BaseAttrs)
+ARGOSY_OP(affine_base_grid, AffineBaseAttrs)
     .doc(
         "The points of a regular grid over [-1, 1] as (x, y, 1) or (x, y, z, 1): [H, W, 3] or "
         "[D, H, W, 4].")

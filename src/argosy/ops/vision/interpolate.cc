@@ -6,30 +6,21 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/operands.h"
+#include "argosy/ops/vision/vision.h"
 
 // interpolate and its gradient: a linear map and its transpose, so that any order of gradient stays
 // among the two.
 namespace argosy::ops {
 namespace {
 
-using op::GradCall;
-using op::InferContext;
-using op::IntArray;
-using op::KernelFrame;
-using op::Save;
+double scale_of(const InterpAttrs& a, int d) {
+  if (a.scale.empty()) return 0;
+  return a.scale[std::min(static_cast<size_t>(d), a.scale.size() - 1)];  // one, or one for each
+}
 
-struct InterpAttrs {
-  IntArray size;              // empty: use scale
-  std::vector<double> scale;  // one for each spatial axis, or one for all
-  std::string mode = "nearest";
-  bool align_corners = false;
-  int64_t align_mode = 0;  // linear modes without align_corners: 0 centres, 1 corners of pixels
-  bool cl = false;
-  bool antialias = false;
-};
-ARGOSY_ATTRS(InterpAttrs, size, scale, mode, align_corners, align_mode, cl, antialias)
+}  // namespace
 
-cpu::InterpMode mode_of(const std::string& mode) {
+cpu::InterpMode interp_mode(const std::string& mode) {
   if (mode == "nearest") return cpu::InterpMode::nearest;
   if (mode == "bicubic") return cpu::InterpMode::cubic;
   ARGOSY_CHECK(mode == "linear" || mode == "bilinear" || mode == "trilinear", invalid_argument)
@@ -41,10 +32,35 @@ cpu::InterpMode mode_of(const std::string& mode) {
   return cpu::InterpMode::linear;
 }
 
-double scale_of(const InterpAttrs& a, int d) {
-  if (a.scale.empty()) return 0;
-  return a.scale[std::min(static_cast<size_t>(d), a.scale.size() - 1)];  // one, or one for each
+cpu::InterpShape interp_kernel_shape(const Shape& x, const Shape& y, const InterpAttrs& a) {
+  cpu::InterpShape s;
+  s.dims = x.rank() - 2;
+  const Spatial at = spatial_of("interpolate", x, s.dims, a.cl);
+  s.channels_last = a.cl;
+  s.batch = x[0];
+  s.channels = x[at.channel];
+  s.align_corners = a.align_corners;
+  s.half_pixel = a.align_mode == 0;
+  s.antialias = a.antialias;
+  for (int d = 0; d < s.dims; ++d) {
+    s.in[d] = x[at.first + d];
+    s.out[d] = y[at.first + d];
+    s.scale[d] = scale_of(a, d);
+  }
+  return s;
 }
+
+void check_not_empty(const Shape& x, const Shape& y) {
+  ARGOSY_CHECK(x.numel() > 0, invalid_argument)
+      << "[interpolate] cannot make " << y << " from x " << x << ", which has no elements.";
+}
+
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+using op::Save;
 
 Shape interpolated_shape(const Tensor& x, const InterpAttrs& a) {
   const int dims = x.rank() - 2;
@@ -88,34 +104,12 @@ void interpolate_infer(InferContext& c, const InterpAttrs& a) {
   c.out[0].shape = interpolated_shape(c.in[0], a);
 }
 
-cpu::InterpShape shape_of(const Shape& x, const Shape& y, const InterpAttrs& a) {
-  cpu::InterpShape s;
-  s.dims = x.rank() - 2;
-  const Spatial at = spatial_of("interpolate", x, s.dims, a.cl);
-  s.channels_last = a.cl;
-  s.batch = x[0];
-  s.channels = x[at.channel];
-  s.align_corners = a.align_corners;
-  s.half_pixel = a.align_mode == 0;
-  s.antialias = a.antialias;
-  for (int d = 0; d < s.dims; ++d) {
-    s.in[d] = x[at.first + d];
-    s.out[d] = y[at.first + d];
-    s.scale[d] = scale_of(a, d);
-  }
-  return s;
-}
-
-void check_not_empty(const Shape& x, const Shape& y) {
-  ARGOSY_CHECK(x.numel() > 0, invalid_argument)
-      << "[interpolate] cannot make " << y << " from x " << x << ", which has no elements.";
-}
-
 void interpolate_run(KernelFrame& f, const InterpAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
   check_not_empty(x.shape(), y.shape());
-  cpu::interp(x.dtype(), mode_of(a.mode), shape_of(x.shape(), y.shape(), a), x.raw(), y.raw());
+  cpu::interp(x.dtype(), interp_mode(a.mode), interp_kernel_shape(x.shape(), y.shape(), a), x.raw(),
+              y.raw());
 }
 
 void grad_infer(InferContext& c, const InterpAttrs& a) {
@@ -125,8 +119,8 @@ void grad_infer(InferContext& c, const InterpAttrs& a) {
 void grad_run(KernelFrame& f, const InterpAttrs& a) {
   const Tensor &dy = f.in[0], &dx = f.out[0];
   if (dx.numel() == 0) return;
-  cpu::interp_backward(dx.dtype(), mode_of(a.mode), shape_of(dx.shape(), dy.shape(), a), dy.raw(),
-                       dx.raw());
+  cpu::interp_backward(dx.dtype(), interp_mode(a.mode),
+                       interp_kernel_shape(dx.shape(), dy.shape(), a), dy.raw(), dx.raw());
 }
 Tensors grad_grad(const GradCall& c, const InterpAttrs& a);
 

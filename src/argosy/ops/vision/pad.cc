@@ -7,6 +7,7 @@
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/vision/pad.h"
 
 // pad: every element of the output is one of the input's or a constant, axis by axis.
 namespace argosy::ops {
@@ -18,13 +19,6 @@ using op::IntArray;
 using op::KernelFrame;
 using op::Save;
 using op::Scalar;
-
-struct PadAttrs {
-  IntArray paddings;  // (before, after) of each axis; negative ones cut
-  std::string mode = "constant";
-  Scalar value = 0.0;
-};
-ARGOSY_ATTRS(PadAttrs, paddings, mode, value)
 
 enum class Mode { constant, reflect, replicate, circular };
 

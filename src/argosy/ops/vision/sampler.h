@@ -5,15 +5,10 @@
 #include <vector>
 
 #include "argosy/op/define.h"
+#include "argosy/ops/vision/vision.h"
 
 // What the files of grid_sample share.
 namespace argosy::ops {
-
-struct SampleAttrs {
-  std::string mode = "bilinear";
-  std::string padding_mode = "zeros";
-  bool align_corners = true;
-};
 
 // The elements of one plane that a point is made of.
 template <class T>

@@ -22,15 +22,6 @@ using op::IntArray;
 using op::KernelFrame;
 using op::Save;
 
-struct SlopeAttrs {
-  std::string mode = "bilinear";
-  std::string padding_mode = "zeros";
-  bool align_corners = true;
-  bool pixels = false;               // points are places of elements, not parts of [-1, 1]
-  std::vector<int64_t> coordinates;  // by which is differentiated, each once
-};
-ARGOSY_ATTRS(SlopeAttrs, mode, padding_mode, align_corners, pixels, coordinates)
-
 uint32_t bits(const SlopeAttrs& a) {
   uint32_t b = 0;
   for (int64_t i : a.coordinates) b |= 1u << i;

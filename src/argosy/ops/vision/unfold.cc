@@ -3,6 +3,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/operands.h"
+#include "argosy/ops/vision/vision.h"
 
 // unfold (im2col), fold (col2im) and the gradients of both: each is the transpose of the other.
 namespace argosy::ops {
@@ -12,16 +13,6 @@ using op::GradCall;
 using op::InferContext;
 using op::KernelFrame;
 using op::Save;
-
-struct UnfoldAttrs {
-  std::vector<int64_t> kernel, stride, padding, dilation;  // padding: top, left, bottom, right
-};
-ARGOSY_ATTRS(UnfoldAttrs, kernel, stride, padding, dilation)
-
-struct FoldAttrs {
-  std::vector<int64_t> output_size, kernel, stride, padding, dilation;
-};
-ARGOSY_ATTRS(FoldAttrs, output_size, kernel, stride, padding, dilation)
 
 UnfoldAttrs windows(const FoldAttrs& a) {
   return {a.kernel, a.stride, a.padding, a.dilation};
@@ -51,19 +42,20 @@ int64_t windows_along(const char* op, const UnfoldAttrs& a, size_t d, int64_t in
   return room / a.stride[d] + 1;
 }
 
-struct Geometry {
-  int64_t planes, height, width, rows, columns;  // rows, columns of windows
-};
-Geometry geometry(const char* op, const UnfoldAttrs& a, const Shape& image) {
+}  // namespace
+
+UnfoldGeometry unfold_geometry(const char* op, const UnfoldAttrs& a, const Shape& image) {
   return {image[0] * image[1], image[2], image[3], windows_along(op, a, 0, image[2]),
           windows_along(op, a, 1, image[3])};
 }
+
+namespace {
 
 // Calls part(line, pixels, step, count): `count` elements of the unfolded line (consecutive) meet
 // the pixels `step` apart; in order of the lines of one plane. Windows' elements outside the image
 // come as pixels = -1.
 template <class Part>
-void for_lines(const UnfoldAttrs& a, const Geometry& g, Part&& part) {
+void for_lines(const UnfoldAttrs& a, const UnfoldGeometry& g, Part&& part) {
   const int64_t stride = a.stride[1];
   for (int64_t i = 0; i < a.kernel[0]; ++i)
     for (int64_t j = 0; j < a.kernel[1]; ++j) {
@@ -91,7 +83,7 @@ void for_lines(const UnfoldAttrs& a, const Geometry& g, Part&& part) {
 
 void unfold_into(const char* op, const UnfoldAttrs& a, const Tensor& image, const Tensor& lines) {
   if (lines.numel() == 0) return;
-  const Geometry g = geometry(op, a, image.shape());
+  const UnfoldGeometry g = unfold_geometry(op, a, image.shape());
   const int64_t size = a.kernel[0] * a.kernel[1] * g.rows * g.columns;
   dispatch_types<float16, bfloat16, float, double, int32_t, int64_t>(
       image.dtype(), [&]<class T>(T) {
@@ -114,7 +106,7 @@ void unfold_into(const char* op, const UnfoldAttrs& a, const Tensor& image, cons
 
 void fold_into(const char* op, const UnfoldAttrs& a, const Tensor& lines, const Tensor& image) {
   if (image.numel() == 0) return;
-  const Geometry g = geometry(op, a, image.shape());
+  const UnfoldGeometry g = unfold_geometry(op, a, image.shape());
   const int64_t size = a.kernel[0] * a.kernel[1] * g.rows * g.columns;
   dispatch_types<float16, bfloat16, float, double, int32_t, int64_t>(
       image.dtype(), [&]<class T>(T) {

@@ -1,0 +1,111 @@
+#include "argosy/kernels/cuda/conv.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "argosy/base/flags.h"
+#include "argosy/cuda/call.h"
+#include "argosy/ops/conv/conv.h"
+
+namespace argosy::cuda {
+namespace {
+
+using op::KernelFrame;
+
+// Set, if this build knows the flag.
+bool flag_set(std::string_view name) {
+  for (const flags::Flag& flag : flags::all())
+    if (name == flag.name()) return flag.boolean();
+  return false;
+}
+
+ConvOptions options() {
+  static const flags::Flag& deterministic = flags::find("FLAGS_cudnn_deterministic");
+  static const flags::Flag& search = flags::find("FLAGS_cudnn_exhaustive_search");
+  static const flags::Flag& limit = flags::find("FLAGS_conv_workspace_size_limit");
+  ConvOptions o;
+  o.tf32 = flag_set("FLAGS_allow_tf32");
+  o.deterministic = deterministic.boolean();
+  o.search = search.boolean();
+  o.workspace = std::max<int64_t>(limit.integer(), 0) << 20;
+  return o;
+}
+
+ConvShape shape_of(const cpu::ConvShape& given) {
+  ConvShape s;
+  s.dims = given.dims;
+  s.channels_last = given.channels_last;
+  s.batch = given.batch;
+  s.in_channels = given.in_channels;
+  s.out_channels = given.out_channels;
+  s.groups = given.groups;
+  for (int d = 0; d < given.dims; ++d) {
+    const int at = 3 - given.dims + d;
+    s.in[at] = given.in[d];
+    s.out[at] = given.out[d];
+    s.kernel[at] = given.kernel[d];
+    s.stride[at] = given.stride[d];
+    s.dilation[at] = given.dilation[d];
+    s.pad[at] = given.pad[d];
+  }
+  return s;
+}
+
+ConvShape shape_of(const KernelFrame& f, const Tensor& x, const Tensor& w, const Tensor& y,
+                   const ops::ConvAttrs& a) {
+  return shape_of(ops::conv_kernel_shape(f.name(), x.shape(), w.shape(), y.shape(), a));
+}
+
+// Null: none.
+const void* bias_of(const KernelFrame& f) {
+  return f.in[2].defined() ? f.in[2].raw() : nullptr;
+}
+
+void run_conv(KernelFrame& f, const ops::ConvAttrs& a) {
+  const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
+  if (y.numel() == 0) return;
+  conv_forward(stream_of(f), x.dtype(), shape_of(f, x, w, y, a), options(), x.raw(), w.raw(),
+               bias_of(f), y.raw());
+}
+
+void run_data(KernelFrame& f, const ops::ConvAttrs& a) {
+  const Tensor &dy = f.in[0], &w = f.in[1], &dx = f.out[0];
+  if (dx.numel() == 0) return;
+  conv_data(stream_of(f), dx.dtype(), shape_of(f, dx, w, dy, a), options(), dy.raw(), w.raw(),
+            dx.raw());
+}
+
+void run_weight(KernelFrame& f, const ops::ConvAttrs& a) {
+  const Tensor &x = f.in[0], &dy = f.in[1], &dw = f.out[0];
+  if (dw.numel() == 0) return;
+  conv_weight(stream_of(f), x.dtype(), shape_of(f, x, dw, dy, a), options(), x.raw(), dy.raw(),
+              dw.raw());
+}
+
+void run_transposed(KernelFrame& f, const ops::ConvTransposeAttrs& t) {
+  const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
+  if (y.numel() == 0) return;
+  const ops::ConvAttrs a = ops::explicit_attrs(x.shape(), w.shape(), t);
+  const ConvShape s = shape_of(f, y, w, x, a);
+  conv_data(stream_of(f), y.dtype(), s, options(), x.raw(), w.raw(), y.raw());
+  const void* bias = bias_of(f);
+  if (bias && s.channels_last)
+    add_channel_bias(stream_of(f), y.dtype(), bias, s.batch * s.in_places(), s.in_channels, 1,
+                     y.raw());
+  else if (bias)
+    add_channel_bias(stream_of(f), y.dtype(), bias, s.batch, s.in_channels, s.in_places(), y.raw());
+}
+
+[[maybe_unused]] const bool added[] = {
+    add_kernel<ops::ConvAttrs>("conv1d", run_conv),
+    add_kernel<ops::ConvAttrs>("conv2d", run_conv),
+    add_kernel<ops::ConvAttrs>("conv3d", run_conv),
+    add_kernel<ops::ConvAttrs>("conv_data", run_data),
+    add_kernel<ops::ConvAttrs>("conv_weight", run_weight),
+    add_kernel<ops::ConvTransposeAttrs>("conv1d_transpose", run_transposed),
+    add_kernel<ops::ConvTransposeAttrs>("conv2d_transpose", run_transposed),
+    add_kernel<ops::ConvTransposeAttrs>("conv3d_transpose", run_transposed),
+};
+
+}  // namespace
+}  // namespace argosy::cuda

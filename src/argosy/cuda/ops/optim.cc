@@ -1,0 +1,248 @@
+#include "argosy/kernels/cuda/optim.h"
+
+#include <utility>
+#include <vector>
+
+#include "argosy/cuda/call.h"
+#include "argosy/ops/optim/update.h"
+
+// Optimizers on GPUs. Powers and counts of steps are read and advanced on the device.
+namespace argosy::cuda {
+namespace {
+
+using op::Inputs;
+using op::KernelFrame;
+using ops::optim::Common;
+using ops::optim::Update;
+using optim::Array;
+using optim::Numbers;
+using optim::Param;
+
+// The parameters of a call, ready for kernels; strided ones are written back by finish().
+class Gathered {
+ public:
+  // full, single: the states with an element for each of the parameter's, and those of one.
+  Gathered(const KernelFrame& f, int states, const Common& common, std::initializer_list<int> full,
+           std::initializer_list<int> single)
+      : f_(f), update_(f, states, common), masters_(!f.in.list(2 + size_t(states)).empty()) {
+    list_.resize(update_.size());
+    for (size_t i = 0; i < list_.size(); ++i) {
+      Param& p = list_[i];
+      const Tensor& to = update_.target(i);
+      const Tensor& param = f.in.list(0)[i];
+      p.n = to.numel();
+      p.target = written(to);
+      if (masters_ && !to.is(param)) p.copy = written(param);
+      p.grad = read(f.in.list(1)[i]);
+      int k = 0;
+      for (int state : full) p.states[k++] = state_of(state, i, 1);
+      k = 0;
+      for (int state : single) p.scalars[k++] = scalar_of(state, i);
+      p.lr = update_.lr(i);
+      p.l1 = Update::at(common.l1, i, 0);
+      p.l2 = Update::at(common.l2, i, 0);
+    }
+  }
+
+  const Update& update() const { return update_; }
+  std::vector<Param>& params() { return list_; }
+  bool has_state(int k) const { return update_.has_state(k); }
+  // State k, `times` as long as its parameter.
+  Array state_of(int k, size_t i, int64_t times) {
+    const Tensor& s = update_.state(k, i);
+    ARGOSY_CHECK(s.numel() == times * list_[i].n, invalid_argument)
+        << '[' << f_.op.name << "] " << f_.op.inputs[2 + static_cast<size_t>(k)].name << ' ' << i
+        << " has the wrong shape: expected " << times << " times that of its parameter, "
+        << update_.target(i) << ", got " << s
+        << ". Do this: load a state_dict of the same parameters, or make the optimizer anew.";
+    return written(s);
+  }
+  void decays(const std::vector<double>& decays) {
+    update_.check("decays", decays);
+    for (size_t i = 0; i < list_.size(); ++i) list_[i].decay = Update::at(decays, i, 0);
+  }
+  void finish() const {
+    for (const auto& [strided, copy] : back_) op::copy_into(strided, copy);
+  }
+
+ private:
+  Array scalar_of(int k, size_t i) const {
+    const Tensor& t = update_.state(k, i);
+    ARGOSY_CHECK(t.numel() >= 1, invalid_argument)
+        << '[' << f_.op.name << "] " << f_.op.inputs[2 + static_cast<size_t>(k)].name << ' ' << i
+        << " must have one element, got " << t << '.';
+    return {t.raw(), t.dtype()};
+  }
+  Array read(const Tensor& t) {
+    if (t.is_contiguous()) return {t.raw(), t.dtype()};
+    kept_.push_back(op::contiguous(t));
+    return {kept_.back().raw(), t.dtype()};
+  }
+  Array written(const Tensor& t) {
+    const Array a = read(t);
+    if (!t.is_contiguous()) back_.emplace_back(t, kept_.back());
+    return a;
+  }
+
+  const KernelFrame& f_;
+  Update update_;
+  bool masters_;
+  std::vector<Param> list_;
+  std::vector<Tensor> kept_;  // dense copies
+  std::vector<std::pair<Tensor, Tensor>> back_;
+};
+
+// The rules for row-sparse gradients are the CPU's.
+template <class A>
+const char* dense(const Inputs& in, const A&) {
+  for (const Tensor& g : in.list(1))
+    if (g.layout() != Layout::strided) return "row-sparse gradients";
+  return nullptr;
+}
+// Also scalars of input k and after it, up to `end`, must be what kernels read.
+template <class A, size_t begin, size_t end>
+const char* dense_with_scalars(const Inputs& in, const A& a) {
+  for (size_t k = begin; k < end; ++k)
+    for (const Tensor& t : in.list(k))
+      if (t.dtype() != DType::float32 && t.dtype() != DType::float64)
+        return "powers that are not float32 or float64";
+  return dense(in, a);
+}
+
+void sgd(KernelFrame& f, const ops::SgdAttrs& a) {
+  Gathered g(f, 0, a.common(), {}, {});
+  optim::sgd(stream_of(f), g.params(), {});
+  g.finish();
+}
+
+void momentum(KernelFrame& f, const ops::MomentumAttrs& a) {
+  Gathered g(f, 1, a.common(), {0}, {});
+  Numbers n;
+  n.grad_scale = a.rescale_grad;
+  n.momentum = a.mu;
+  n.flag = a.use_nesterov;
+  optim::momentum(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+void asgd(KernelFrame& f, const ops::AsgdAttrs& a) {
+  ARGOSY_CHECK(a.batch_num > 0, invalid_argument)
+      << "[asgd_] batch_num is out of range: expected > 0, got " << a.batch_num << '.';
+  Gathered g(f, 3, a.common(), {0}, {2});
+  for (size_t i = 0; i < g.params().size(); ++i)
+    g.params()[i].states[1] = g.state_of(1, i, a.batch_num);
+  Numbers n;
+  n.batch_num = a.batch_num;
+  optim::asgd(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+void rprop(KernelFrame& f, const ops::RpropAttrs& a) {
+  Gathered g(f, 2, a.common(), {0, 1}, {});
+  Numbers n;
+  n.lr_min = a.lr_min;
+  n.lr_max = a.lr_max;
+  n.eta_negative = a.eta_negative;
+  n.eta_positive = a.eta_positive;
+  optim::rprop(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+void adagrad(KernelFrame& f, const ops::AdagradAttrs& a) {
+  Gathered g(f, 1, a.common(), {0}, {});
+  Numbers n;
+  n.epsilon = a.epsilon;
+  optim::adagrad(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+void adadelta(KernelFrame& f, const ops::AdadeltaAttrs& a) {
+  Gathered g(f, 2, a.common(), {0, 1}, {});
+  Numbers n;
+  n.rho = a.rho;
+  n.epsilon = a.epsilon;
+  optim::adadelta(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+void rmsprop(KernelFrame& f, const ops::RmspropAttrs& a) {
+  Gathered g(f, 3, a.common(), {0, 1}, {});
+  for (size_t i = 0; a.centered && i < g.params().size(); ++i)
+    g.params()[i].states[2] = g.state_of(2, i, 1);
+  Numbers n;
+  n.rho = a.rho;
+  n.epsilon = a.epsilon;
+  n.momentum = a.momentum;
+  n.flag = a.centered;
+  optim::rmsprop(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+template <class A>
+Numbers betas_of(const A& a) {
+  Numbers n;
+  n.beta1 = a.beta1;
+  n.beta2 = a.beta2;
+  n.epsilon = a.epsilon;
+  return n;
+}
+
+// states: moment1s, moment2s, moment2_maxs (none without AMSGrad), beta1_pows, beta2_pows.
+void adam(KernelFrame& f, const ops::AdamAttrs& a) {
+  Gathered g(f, 5, a.common(), {0, 1}, {3, 4});
+  g.decays(a.decays);
+  const bool amsgrad = g.has_state(2);
+  for (size_t i = 0; amsgrad && i < g.params().size(); ++i)
+    g.params()[i].states[2] = g.state_of(2, i, 1);
+  optim::adam(stream_of(f), g.params(), betas_of(a), amsgrad);
+  g.finish();
+}
+
+void adamax(KernelFrame& f, const ops::AdamaxAttrs& a) {
+  Gathered g(f, 3, a.common(), {0, 1}, {2});
+  optim::adamax(stream_of(f), g.params(), betas_of(a));
+  g.finish();
+}
+
+void nadam(KernelFrame& f, const ops::NadamAttrs& a) {
+  Gathered g(f, 5, a.common(), {3, 4}, {0, 1, 2});
+  Numbers n = betas_of(a);
+  n.momentum_decay = a.momentum_decay;
+  optim::nadam(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+void radam(KernelFrame& f, const ops::RadamAttrs& a) {
+  Gathered g(f, 5, a.common(), {3, 4}, {0, 1, 2});
+  optim::radam(stream_of(f), g.params(), betas_of(a));
+  g.finish();
+}
+
+void lamb(KernelFrame& f, const ops::LambAttrs& a) {
+  Gathered g(f, 4, a.common(), {0, 1}, {2, 3});
+  g.decays(a.decays);
+  Numbers n = betas_of(a);
+  n.flag = a.always_adapt;
+  optim::lamb(stream_of(f), g.params(), n);
+  g.finish();
+}
+
+// Inputs: params, grads, then states; places of scalars among them.
+[[maybe_unused]] const bool added[] = {
+    add_kernel<ops::SgdAttrs>("sgd_", dense, sgd, true),
+    add_kernel<ops::MomentumAttrs>("momentum_", dense, momentum, true),
+    add_kernel<ops::AsgdAttrs>("asgd_", dense, asgd, true),
+    add_kernel<ops::RpropAttrs>("rprop_", dense, rprop, true),
+    add_kernel<ops::AdagradAttrs>("adagrad_", dense, adagrad, true),
+    add_kernel<ops::AdadeltaAttrs>("adadelta_", dense, adadelta, true),
+    add_kernel<ops::RmspropAttrs>("rmsprop_", dense, rmsprop, true),
+    add_kernel<ops::AdamAttrs>("adam_", dense_with_scalars<ops::AdamAttrs, 5, 7>, adam, true),
+    add_kernel<ops::AdamaxAttrs>("adamax_", dense_with_scalars<ops::AdamaxAttrs, 4, 5>, adamax,
+                                 true),
+    add_kernel<ops::NadamAttrs>("nadam_", dense_with_scalars<ops::NadamAttrs, 2, 5>, nadam, true),
+    add_kernel<ops::RadamAttrs>("radam_", dense_with_scalars<ops::RadamAttrs, 2, 5>, radam, true),
+    add_kernel<ops::LambAttrs>("lamb_", dense_with_scalars<ops::LambAttrs, 4, 6>, lamb, true),
+};
+
+}  // namespace
+}  // namespace argosy::cuda

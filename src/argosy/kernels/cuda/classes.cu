@@ -1,0 +1,178 @@
+#include "argosy/kernels/cuda/classes.h"
+
+#include "argosy/kernels/cuda/index.cuh"
+
+namespace argosy::cuda {
+namespace {
+
+struct Largest {
+  Index numbers;
+  long long* largest;
+  __device__ void operator()(int64_t i) const {
+    atomicMax(largest, static_cast<long long>(load_index(numbers, i)));
+  }
+};
+struct SetNumber {
+  int64_t* at;
+  int64_t value;
+  __device__ void operator()(int64_t) const { *at = value; }
+};
+
+struct OneHot {
+  float* target;
+  Index labels;
+  Splitter classes;
+  __device__ void operator()(int64_t i) const {
+    int64_t k;
+    const int64_t row = classes.split(i, &k);
+    target[i] = load_index(labels, row) == k ? 1.0f : 0.0f;
+  }
+};
+
+template <class T>
+struct SelectClass {
+  T* target;
+  const T* x;
+  Index labels;
+  Splitter inner;
+  int64_t classes, ignore;
+  T fill;
+  __device__ void operator()(int64_t i) const {
+    const int64_t label = load_index(labels, i);
+    int64_t column;
+    const int64_t row = inner.split(i, &column);
+    T v = fill;
+    if (label != ignore)
+      v = label >= 0 && label < classes ? x[(row * classes + label) * inner.d + column] : T{};
+    target[i] = v;
+  }
+};
+
+struct SpreadPlace {
+  Index labels;
+  Splitter inner, classes;
+  int64_t ignore;
+  __device__ __forceinline__ int64_t operator()(int64_t i) const {
+    int64_t column, k;
+    const int64_t row = classes.split(inner.split(i, &column), &k);
+    const int64_t from = row * inner.d + column;
+    const int64_t label = load_index(labels, from);
+    return label == k && label != ignore ? from : kNowhere;
+  }
+};
+
+template <class T>
+struct ClassWeight {
+  T* target;
+  const T* weight;
+  Index labels;
+  int64_t classes, ignore;
+  __device__ void operator()(int64_t i) const {
+    const int64_t label = load_index(labels, i);
+    T v = store<T>(Computed<T>(0));
+    if (label != ignore) {
+      if (!weight)
+        v = store<T>(Computed<T>(1));
+      else if (label >= 0 && label < classes)
+        v = weight[label];
+    }
+    target[i] = v;
+  }
+};
+
+struct LengthMask {
+  bool* mask;
+  Index lengths;
+  Splitter width;
+  __device__ void operator()(int64_t i) const {
+    int64_t k;
+    const int64_t row = width.split(i, &k);
+    mask[i] = k < load_index(lengths, row);
+  }
+};
+struct RoundUp {
+  int64_t* target;
+  const double* numbers;
+  __device__ void operator()(int64_t i) const {
+    target[i] = static_cast<int64_t>(ceil(numbers[i]));
+  }
+};
+
+template <class T>
+struct FollowBeam {
+  T* target;
+  const T* ids;
+  const int64_t* parents;
+  int64_t length, batch, beams;
+  __device__ void operator()(int64_t i) const {
+    const int64_t b = i / beams;
+    int64_t beam = i % beams;
+    const int64_t own = beam;
+    for (int64_t t = length - 1; t >= 0; --t) {
+      const int64_t row = (t * batch + b) * beams;
+      const bool good = beam >= 0 && beam < beams;
+      target[row + own] = good ? ids[row + beam] : T(0);
+      if (good) beam = parents[row + beam];
+    }
+  }
+};
+
+}  // namespace
+
+void largest_of(cudaStream_t stream, Index numbers, int64_t n, int64_t* largest) {
+  for_each_item(stream, 1, SetNumber{largest, INT64_MIN});
+  for_each_item(stream, n, Largest{numbers, reinterpret_cast<long long*>(largest)});
+}
+
+void one_hot(cudaStream_t stream, float* target, Index labels, int64_t n, int64_t classes) {
+  for_each_item(stream, n * classes, OneHot{target, labels, Splitter(classes, n * classes)});
+}
+
+void select_class(cudaStream_t stream, DType dtype, void* target, const void* x, Index labels,
+                  int64_t outer, int64_t classes, int64_t inner, int64_t ignore, double fill) {
+  with_floating("select_class", dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for_each_item(stream, outer * inner,
+                  SelectClass<T>{static_cast<T*>(target), static_cast<const T*>(x), labels,
+                                 Splitter(inner, outer * inner), classes, ignore,
+                                 static_cast<T>(static_cast<Computed<T>>(fill))});
+  });
+}
+
+void spread_class(cudaStream_t stream, void* target, const void* value, Index labels, int64_t outer,
+                  int64_t classes, int64_t inner, int64_t ignore, int item) {
+  const int64_t n = outer * classes * inner;
+  const SpreadPlace place{labels, Splitter(inner, n), Splitter(classes, n), ignore};
+  with_width(item, [&](auto type) {
+    gather_each<typename decltype(type)::type>(stream, target, value, n, place);
+  });
+}
+
+void class_weights(cudaStream_t stream, DType dtype, void* target, const void* weight,
+                   int64_t classes, Index labels, int64_t n, int64_t ignore) {
+  with_floating("class_weights", dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for_each_item(stream, n,
+                  ClassWeight<T>{static_cast<T*>(target), static_cast<const T*>(weight), labels,
+                                 classes, ignore});
+  });
+}
+
+void length_mask(cudaStream_t stream, bool* mask, Index lengths, int64_t n, int64_t width) {
+  for_each_item(stream, n * width, LengthMask{mask, lengths, Splitter(width, n * width)});
+}
+void round_up(cudaStream_t stream, int64_t* target, const double* numbers, int64_t n) {
+  for_each_item(stream, n, RoundUp{target, numbers});
+}
+
+void gather_tree(cudaStream_t stream, DType dtype, void* target, const void* ids,
+                 const int64_t* parents, int64_t length, int64_t batch, int64_t beams) {
+  with_index("gather_tree", dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for_each_item(stream, batch * beams,
+                  FollowBeam<T>{static_cast<T*>(target), static_cast<const T*>(ids), parents,
+                                length, batch, beams});
+  });
+}
+
+}  // namespace argosy::cuda

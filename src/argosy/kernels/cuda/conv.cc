@@ -1,0 +1,216 @@
+#include "argosy/kernels/cuda/conv.h"
+
+#include <memory>
+
+#include "argosy/kernels/cuda/conv_dnn.h"
+#include "argosy/kernels/cuda/runtime.h"
+
+// Which way a convolution goes, and how its operands become what cuDNN takes.
+namespace argosy::cuda {
+namespace {
+
+constexpr int64_t kMost = (int64_t{1} << 31) - 1;  // elements of a tensor for cuDNN
+
+bool fits(const ConvShape& s) {
+  return s.x_size() <= kMost && s.y_size() <= kMost && s.w_size() <= kMost;
+}
+
+bool goes_direct(const ConvShape& s) {
+  const bool depthwise = s.groups > 1 && s.in_channels == s.groups;
+  return depthwise || !fits(s) || s.x_size() == 0 || s.y_size() == 0 || s.w_size() == 0;
+}
+
+// Operands as cuDNN takes them, in memory that lives until the call is enqueued.
+class Operands {
+ public:
+  Operands(cudaStream_t stream, DType dtype, const ConvShape& s)
+      : stream_(stream), dtype_(dtype), given_(s), inner_(s) {
+    // cuDNN computes float64 with channels first only.
+    if (dtype == DType::float64) inner_.channels_last = false;
+    bool even = true;
+    for (int d = 0; d < 3; ++d) even = even && reached(d, s.in[d] + 2 * s.pad[d]) == s.out[d];
+    padded_ = !even;
+    if (even) return;
+    // Exactly what the windows cover, padding written out.
+    for (int d = 0; d < 3; ++d) {
+      inner_.in[d] = (s.out[d] - 1) * s.stride[d] + s.dilation[d] * (s.kernel[d] - 1) + 1;
+      inner_.pad[d] = 0;
+    }
+  }
+
+  const ConvShape& shape() const { return inner_; }
+  bool takes() const { return fits(inner_); }
+
+  const void* x(const void* given) {
+    if (padded_) {
+      void* to = make(given_.batch * given_.in_channels * inner_.in_places());
+      int64_t offset[3];
+      for (int d = 0; d < 3; ++d) offset[d] = -given_.pad[d];
+      shift_places(stream_, dtype_, given, given_.in, to, inner_.in, offset, outer(), lanes());
+      given = to;
+    }
+    return to_inner(given, given_.in_channels, inner_.in_places());
+  }
+  const void* y(const void* given) {
+    return to_inner(given, given_.out_channels, given_.out_places());
+  }
+  const void* w(const void* given) {
+    if (!turns_weights()) return given;
+    void* to = make(given_.w_size());
+    transpose_batched(stream_, dtype_, given, to, given_.out_channels, in_group(), given_.taps());
+    return to;
+  }
+
+  // Memory for a result: the given one where it is as cuDNN writes it.
+  void* result_x(void* given) {
+    return padded_ || turns() ? make(inner_.batch * inner_.in_channels * inner_.in_places())
+                              : given;
+  }
+  void* result_y(void* given) { return turns() ? make(given_.y_size()) : given; }
+  void* result_w(void* given) { return turns_weights() ? make(given_.w_size()) : given; }
+
+  // From that memory to the given one.
+  void finish_x(void* made, void* given) {
+    if (turns()) {
+      void* to = padded_ ? make(inner_.x_size()) : given;
+      from_inner(made, to, given_.in_channels, inner_.in_places());
+      made = to;
+    }
+    if (padded_)
+      shift_places(stream_, dtype_, made, inner_.in, given, given_.in, given_.pad, outer(),
+                   lanes());
+  }
+  void finish_y(void* made, void* given) {
+    if (turns()) from_inner(made, given, given_.out_channels, given_.out_places());
+  }
+  void finish_w(void* made, void* given) {
+    if (turns_weights())
+      transpose_batched(stream_, dtype_, made, given, given_.out_channels, given_.taps(),
+                        in_group());
+  }
+
+ private:
+  int64_t reached(int d, int64_t size) const {
+    const int64_t room = size - given_.dilation[d] * (given_.kernel[d] - 1) - 1;
+    return room < 0 ? 0 : room / given_.stride[d] + 1;
+  }
+  int64_t in_group() const { return given_.in_channels / given_.groups; }
+  bool turns() const { return given_.channels_last != inner_.channels_last; }
+  bool turns_weights() const { return inner_.channels_last && in_group() > 1 && given_.taps() > 1; }
+  int64_t outer() const {
+    return given_.channels_last ? given_.batch : given_.batch * given_.in_channels;
+  }
+  int64_t lanes() const { return given_.channels_last ? given_.in_channels : 1; }
+
+  void* make(int64_t elements) {
+    for (auto& slot : made_)
+      if (!slot) {
+        slot = std::make_unique<Scratch>(
+            stream_, static_cast<size_t>(elements) * static_cast<size_t>(item_size(dtype_)));
+        return slot->data();
+      }
+    return nullptr;
+  }
+  const void* to_inner(const void* given, int64_t channels, int64_t places) {
+    if (!turns()) return given;
+    void* to = make(given_.batch * channels * places);
+    if (given_.channels_last)
+      transpose_batched(stream_, dtype_, given, to, given_.batch, places, channels);
+    else
+      transpose_batched(stream_, dtype_, given, to, given_.batch, channels, places);
+    return to;
+  }
+  void from_inner(const void* made, void* to, int64_t channels, int64_t places) {
+    if (given_.channels_last)
+      transpose_batched(stream_, dtype_, made, to, given_.batch, channels, places);
+    else
+      transpose_batched(stream_, dtype_, made, to, given_.batch, places, channels);
+  }
+
+  cudaStream_t stream_;
+  DType dtype_;
+  ConvShape given_, inner_;
+  bool padded_ = false;
+  std::unique_ptr<Scratch> made_[8];  // each call makes at most two of each operand
+};
+
+// The same of some images of the batch, calls(first image, shape).
+template <class F>
+void by_halves(const ConvShape& s, F&& calls) {
+  ConvShape part = s;
+  part.batch = s.batch / 2;
+  calls(int64_t{0}, part);
+  part.batch = s.batch - part.batch;
+  calls(s.batch / 2, part);
+}
+const void* image(const void* base, DType dtype, int64_t first, int64_t each) {
+  return static_cast<const char*>(base) + first * each * item_size(dtype);
+}
+void* image(void* base, DType dtype, int64_t first, int64_t each) {
+  return static_cast<char*>(base) + first * each * item_size(dtype);
+}
+
+void* writable(const void* p) {
+  return const_cast<void*>(p);  // cuDNN's operands and results have one type here
+}
+
+}  // namespace
+
+void conv_forward(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
+                  const void* x, const void* w, const void* bias, void* y) {
+  if (!fits(s) && s.batch > 1) {
+    const int64_t each_x = s.x_size() / s.batch, each_y = s.y_size() / s.batch;
+    return by_halves(s, [&](int64_t first, const ConvShape& part) {
+      conv_forward(stream, dtype, part, options, image(x, dtype, first, each_x), w, bias,
+                   image(y, dtype, first, each_y));
+    });
+  }
+  if (goes_direct(s)) return direct_forward(stream, dtype, s, x, w, bias, y);
+  Operands operands(stream, dtype, s);
+  if (!operands.takes()) return direct_forward(stream, dtype, s, x, w, bias, y);
+  const void *from = operands.x(x), *weights = operands.w(w);
+  void* to = operands.result_y(y);
+  if (!dnn_conv(ConvKind::forward, stream, dtype, operands.shape(), options, writable(from),
+                writable(weights), to))
+    return direct_forward(stream, dtype, s, x, w, bias, y);
+  operands.finish_y(to, y);
+  if (bias && s.channels_last)
+    add_channel_bias(stream, dtype, bias, s.batch * s.out_places(), s.out_channels, 1, y);
+  else if (bias)
+    add_channel_bias(stream, dtype, bias, s.batch, s.out_channels, s.out_places(), y);
+}
+
+void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
+               const void* dy, const void* w, void* dx) {
+  if (!fits(s) && s.batch > 1) {
+    const int64_t each_x = s.x_size() / s.batch, each_y = s.y_size() / s.batch;
+    return by_halves(s, [&](int64_t first, const ConvShape& part) {
+      conv_data(stream, dtype, part, options, image(dy, dtype, first, each_y), w,
+                image(dx, dtype, first, each_x));
+    });
+  }
+  if (goes_direct(s)) return direct_data(stream, dtype, s, dy, w, dx);
+  Operands operands(stream, dtype, s);
+  if (!operands.takes()) return direct_data(stream, dtype, s, dy, w, dx);
+  const void *from = operands.y(dy), *weights = operands.w(w);
+  void* to = operands.result_x(dx);
+  if (!dnn_conv(ConvKind::data, stream, dtype, operands.shape(), options, to, writable(weights),
+                writable(from)))
+    return direct_data(stream, dtype, s, dy, w, dx);
+  operands.finish_x(to, dx);
+}
+
+void conv_weight(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
+                 const void* x, const void* dy, void* dw) {
+  if (goes_direct(s)) return direct_weight(stream, dtype, s, x, dy, dw);
+  Operands operands(stream, dtype, s);
+  if (!operands.takes()) return direct_weight(stream, dtype, s, x, dy, dw);
+  const void *from = operands.x(x), *outer = operands.y(dy);
+  void* to = operands.result_w(dw);
+  if (!dnn_conv(ConvKind::weight, stream, dtype, operands.shape(), options, writable(from), to,
+                writable(outer)))
+    return direct_weight(stream, dtype, s, x, dy, dw);
+  operands.finish_w(to, dw);
+}
+
+}  // namespace argosy::cuda

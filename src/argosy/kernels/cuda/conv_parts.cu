@@ -1,0 +1,124 @@
+#include "argosy/kernels/cuda/common.cuh"
+#include "argosy/kernels/cuda/conv.h"
+#include "argosy/kernels/cuda/places.cuh"
+
+// What surrounds cuDNN's convolutions: bias, padding that is not the same on both sides, layouts.
+namespace argosy::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    bias_kernel(const T* __restrict__ bias, int64_t total, int64_t channels, int64_t inner,
+                T* __restrict__ y) {
+  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
+       i += int64_t{gridDim.x} * kThreads) {
+    int64_t channel, rest;
+    divide(divide(i, inner, rest), channels, channel);
+    y[i] = store<T>(load(y[i]) + load(bias[channel]));
+  }
+}
+
+struct Shift {
+  int64_t from[3], to[3], offset[3];
+  int64_t lanes;
+};
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    shift_kernel(Shift s, int64_t total, const T* __restrict__ from, T* __restrict__ to) {
+  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
+       i += int64_t{gridDim.x} * kThreads) {
+    int64_t lane, q, r, z;
+    int64_t outer = divide(i, s.lanes, lane);
+    outer = divide(outer, s.to[2], q);
+    outer = divide(outer, s.to[1], r);
+    outer = divide(outer, s.to[0], z);
+    z += s.offset[0];
+    r += s.offset[1];
+    q += s.offset[2];
+    const bool has = z >= 0 && z < s.from[0] && r >= 0 && r < s.from[1] && q >= 0 && q < s.from[2];
+    to[i] = has ? from[(((outer * s.from[0] + z) * s.from[1] + r) * s.from[2] + q) * s.lanes + lane]
+                : T(0);
+  }
+}
+
+constexpr int kTile = 32, kTileRows = 8;
+
+// A block for each tile of 32 x 32, through shared memory so that both sides go along rows.
+template <class T>
+__global__ void __launch_bounds__(kTile* kTileRows)
+    transpose_kernel(const T* __restrict__ from, T* __restrict__ to, int64_t tiles, int64_t rows,
+                     int64_t columns) {
+  __shared__ T tile[kTile][kTile + 1];
+  const int64_t across = (columns + kTile - 1) / kTile, down = (rows + kTile - 1) / kTile;
+  for (int64_t i = blockIdx.x; i < tiles; i += gridDim.x) {
+    int64_t tx, ty;
+    const int64_t batch = divide(divide(i, across, tx), down, ty);
+    const T* in = from + batch * rows * columns;
+    T* out = to + batch * rows * columns;
+    const int64_t column = tx * kTile + threadIdx.x;
+    for (int k = threadIdx.y; k < kTile; k += kTileRows) {
+      const int64_t row = ty * kTile + k;
+      if (row < rows && column < columns) tile[k][threadIdx.x] = in[row * columns + column];
+    }
+    __syncthreads();
+    const int64_t row = ty * kTile + threadIdx.x;
+    for (int k = threadIdx.y; k < kTile; k += kTileRows) {
+      const int64_t c = tx * kTile + k;
+      if (row < rows && c < columns) out[c * rows + row] = tile[threadIdx.x][k];
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace
+
+void add_channel_bias(cudaStream_t stream, DType dtype, const void* bias, int64_t outer,
+                      int64_t channels, int64_t inner, void* y) {
+  const int64_t total = outer * channels * inner;
+  if (total == 0) return;
+  with_floating("conv", dtype, [&]<class T>(Type<T>) {
+    bias_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+        static_cast<const T*>(bias), total, channels, inner, static_cast<T*>(y));
+    ARGOSY_CUDA_LAUNCHED();
+  });
+}
+
+void shift_places(cudaStream_t stream, DType dtype, const void* from, const int64_t from_sizes[3],
+                  void* to, const int64_t to_sizes[3], const int64_t offset[3], int64_t outer,
+                  int64_t lanes) {
+  Shift s;
+  int64_t total = outer * lanes;
+  for (int i = 0; i < 3; ++i) {
+    s.from[i] = from_sizes[i];
+    s.to[i] = to_sizes[i];
+    s.offset[i] = offset[i];
+    total *= to_sizes[i];
+  }
+  s.lanes = lanes;
+  if (total == 0) return;
+  with_width(item_size(dtype), [&]<class T>(Type<T>) {
+    if constexpr (sizeof(T) <= 8) {
+      shift_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+          s, total, static_cast<const T*>(from), static_cast<T*>(to));
+      ARGOSY_CUDA_LAUNCHED();
+    }
+  });
+}
+
+void transpose_batched(cudaStream_t stream, DType dtype, const void* from, void* to, int64_t batch,
+                       int64_t rows, int64_t columns) {
+  if (batch == 0 || rows == 0 || columns == 0) return;
+  const int64_t tiles = batch * ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
+  with_width(item_size(dtype), [&]<class T>(Type<T>) {
+    if constexpr (sizeof(T) <= 8) {
+      transpose_kernel<T><<<grid(tiles, 1, 32), dim3(kTile, kTileRows), 0, stream>>>(
+          static_cast<const T*>(from), static_cast<T*>(to), tiles, rows, columns);
+      ARGOSY_CUDA_LAUNCHED();
+    }
+  });
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,315 @@
+#include "argosy/kernels/cuda/layer_norm.h"
+#include "argosy/kernels/cuda/norm_weights.cuh"
+
+namespace argosy::cuda {
+namespace {
+
+template <class T>
+struct Call {
+  using C = Computed<T>;
+  const T *x, *dy;
+  T* dx;
+  const C *mean, *rstd;  // mean is null for rms
+  Weights gamma;
+  int64_t rows, n;
+  // Sums over the rows of each block, [blocks, n] for gamma and for beta; null if not wanted.
+  C *of_gamma, *of_beta;
+};
+
+// Where rows are held, a block keeps what it adds up for its columns in registers; warps of a block
+// then add theirs one after the other.
+template <class T, int P, int K, bool kWarps>
+__device__ __forceinline__ void give_sums(Computed<T>* to, int n, const Computed<T> (&v)[K * P]) {
+  using C = Computed<T>;
+  using Row = Team<kWarps>;
+  to += static_cast<int64_t>(blockIdx.x) * n;
+  if constexpr (!kWarps) {
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int at = place_of<Row, P>(k);
+      if (at >= n) continue;
+#pragma unroll
+      for (int i = 0; i < P; ++i) to[at + i] = v[k * P + i];
+    }
+  } else {
+    __shared__ C sums[kWarp * K * P];
+    for (int warp = 0; warp < kWarpsOfBlock; ++warp) {
+      if (static_cast<int>(threadIdx.x) / kWarp == warp) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+          const int at = place_of<Row, P>(k);
+#pragma unroll
+          for (int i = 0; i < P; ++i)
+            sums[at + i] = warp == 0 ? v[k * P + i] : sums[at + i] + v[k * P + i];
+        }
+      }
+      __syncthreads();
+    }
+    for (int at = static_cast<int>(threadIdx.x); at < n; at += static_cast<int>(blockDim.x))
+      to[at] = sums[at];
+    __syncthreads();
+  }
+}
+
+template <bool kRms, class T, int P, int K, bool kWarps>
+__global__ void __launch_bounds__(team_bound(kWarps, 1024)) grad_held(Call<T> a) {
+  using C = Computed<T>;
+  using Row = Team<kWarps>;
+  const int n = static_cast<int>(a.n);
+  C gamma[K * P], of_gamma[K * P], of_beta[K * P];
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    const int at = place_of<Row, P>(k);
+    C g[P];
+    if (at < n) load_weights<T, P>(a.gamma, at, C(1), g);
+#pragma unroll
+    for (int i = 0; i < P; ++i) {
+      gamma[k * P + i] = at < n ? g[i] : C(0);
+      of_gamma[k * P + i] = of_beta[k * P + i] = 0;
+    }
+  }
+  for (int64_t r = Row::first(); r < a.rows; r += Row::step()) {
+    Pack<T, P> of_x[K], of_dy[K];
+    load_packs<Row, P, K>(a.x + r * n, n, of_x);
+    load_packs<Row, P, K>(a.dy + r * n, n, of_dy);
+    const C mean = kRms ? C(0) : a.mean[r], rstd = a.rstd[r];
+    C sum = 0, product = 0;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      if (place_of<Row, P>(k) >= n) continue;
+#pragma unroll
+      for (int i = 0; i < P; ++i) {
+        const int e = k * P + i;
+        const C dy = load(of_dy[k].at[i]), y = (load(of_x[k].at[i]) - mean) * rstd;
+        sum += gamma[e] * dy;
+        product += gamma[e] * dy * y;
+        of_gamma[e] += dy * y;
+        of_beta[e] += dy;
+      }
+    }
+    if constexpr (!kRms) sum = Row::reduce(sum, C(0), Sum()) / n;
+    product = Row::reduce(product, C(0), Sum()) / n;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int at = place_of<Row, P>(k);
+      if (at >= n) continue;
+      Pack<T, P> out;
+#pragma unroll
+      for (int i = 0; i < P; ++i) {
+        const C dy = load(of_dy[k].at[i]), y = (load(of_x[k].at[i]) - mean) * rstd;
+        const C rest = kRms ? y * product : sum + y * product;
+        out.at[i] = store<T>(rstd * (gamma[k * P + i] * dy - rest));
+      }
+      *reinterpret_cast<Pack<T, P>*>(a.dx + r * n + at) = out;
+    }
+  }
+  if (a.of_gamma) give_sums<T, P, K, kWarps>(a.of_gamma, n, of_gamma);
+  if (a.of_beta) give_sums<T, P, K, kWarps>(a.of_beta, n, of_beta);
+}
+
+template <bool kRms, class T, int P>
+__global__ void __launch_bounds__(512) dx_again(Call<T> a) {
+  using C = Computed<T>;
+  using Row = Team<false>;
+  for (int64_t r = Row::first(); r < a.rows; r += Row::step()) {
+    const C mean = kRms ? C(0) : a.mean[r], rstd = a.rstd[r];
+    const int64_t step = static_cast<int64_t>(Row::size()) * P, begin = Row::rank() * P;
+    const T *x = a.x + r * a.n, *of_dy = a.dy + r * a.n;
+    // f(place in the row, weighted dy, y) of each pack
+    auto for_packs = [&](auto&& f) {
+#pragma unroll 2
+      for (int64_t at = begin; at < a.n; at += step) {
+        const auto raw_x = *reinterpret_cast<const Pack<T, P>*>(x + at);
+        const auto raw_dy = *reinterpret_cast<const Pack<T, P>*>(of_dy + at);
+        C gamma[P], g[P], y[P];
+        load_weights<T, P>(a.gamma, at, C(1), gamma);
+#pragma unroll
+        for (int i = 0; i < P; ++i) {
+          g[i] = gamma[i] * load(raw_dy.at[i]);
+          y[i] = (load(raw_x.at[i]) - mean) * rstd;
+        }
+        f(at, g, y);
+      }
+    };
+    C sum = 0, product = 0;
+    for_packs([&](int64_t, const C(&g)[P], const C(&y)[P]) {
+#pragma unroll
+      for (int i = 0; i < P; ++i) {
+        sum += g[i];
+        product += g[i] * y[i];
+      }
+    });
+    if constexpr (!kRms) sum = Row::reduce(sum, C(0), Sum()) / static_cast<C>(a.n);
+    product = Row::reduce(product, C(0), Sum()) / static_cast<C>(a.n);
+    for_packs([&](int64_t at, const C(&g)[P], const C(&y)[P]) {
+      Pack<T, P> out;
+#pragma unroll
+      for (int i = 0; i < P; ++i)
+        out.at[i] = store<T>(rstd * (g[i] - (kRms ? y[i] * product : sum + y[i] * product)));
+      *reinterpret_cast<Pack<T, P>*>(a.dx + r * a.n + at) = out;
+    });
+  }
+}
+
+constexpr int kTile = 32;
+
+// Over the threads of a column of a block of kTile x kTile; those of the first row get it.
+template <class C>
+__device__ __forceinline__ C sum_down(C v, C (*shared)[kTile + 1]) {
+  shared[threadIdx.y][threadIdx.x] = v;
+  __syncthreads();
+  v = warp_reduce(shared[threadIdx.x][threadIdx.y], Sum());
+  __syncthreads();
+  if (threadIdx.x == 0) shared[0][threadIdx.y] = v;
+  __syncthreads();
+  v = shared[0][threadIdx.x];
+  __syncthreads();
+  return v;
+}
+
+// of_gamma, of_beta [gridDim.y, n] from rows that are not held.
+template <bool kRms, class T>
+__global__ void __launch_bounds__(kTile* kTile) sums_again(Call<T> a) {
+  using C = Computed<T>;
+  __shared__ C shared[kTile][kTile + 1];
+  const int64_t column = static_cast<int64_t>(blockIdx.x) * kTile + threadIdx.x;
+  C gamma = 0, beta = 0;
+  if (column < a.n) {
+    for (int64_t r = static_cast<int64_t>(blockIdx.y) * kTile + threadIdx.y; r < a.rows;
+         r += static_cast<int64_t>(gridDim.y) * kTile) {
+      const C dy = load(a.dy[r * a.n + column]);
+      const C mean = kRms ? C(0) : a.mean[r];
+      gamma += dy * (load(a.x[r * a.n + column]) - mean) * a.rstd[r];
+      beta += dy;
+    }
+  }
+  gamma = sum_down(gamma, shared);
+  beta = sum_down(beta, shared);
+  if (threadIdx.y != 0 || column >= a.n) return;
+  const int64_t to = static_cast<int64_t>(blockIdx.y) * a.n + column;
+  if (a.of_gamma) a.of_gamma[to] = gamma;
+  if (a.of_beta) a.of_beta[to] = beta;
+}
+
+// out[n] from the sums of `parts` blocks.
+template <class C, class W>
+__global__ void __launch_bounds__(kTile* kTile)
+    add_up(const C* from, int64_t parts, int64_t n, W* out) {
+  __shared__ C shared[kTile][kTile + 1];
+  const int64_t column = static_cast<int64_t>(blockIdx.x) * kTile + threadIdx.x;
+  C sum = 0;
+  if (column < n) {
+#pragma unroll 4
+    for (int64_t p = threadIdx.y; p < parts; p += kTile) sum += from[p * n + column];
+  }
+  sum = sum_down(sum, shared);
+  if (threadIdx.y == 0 && column < n) out[column] = store<W>(static_cast<Computed<W>>(sum));
+}
+
+template <bool kRms, class T>
+struct Backward {
+  using C = Computed<T>;
+  cudaStream_t stream;
+  Call<T> call;
+  bool narrow;
+  void *dgamma, *dbeta;
+
+  template <int P, int K, bool kWarps>
+  void held() const {
+    // Some rows for each team, so that sums of blocks are few beside what is read.
+    const unsigned threads = team_threads(call.n, P * K, kWarps);
+    const int64_t per = 4 * (kWarps ? kWarpsOfBlock : 1);
+    const int most = multiprocessors() * std::max(1, 1024 / static_cast<int>(threads));
+    const auto blocks = static_cast<unsigned>(std::min<int64_t>((call.rows + per - 1) / per, most));
+    with_sums(blocks, [&](const Call<T>& c) {
+      grad_held<kRms, T, P, K, kWarps><<<blocks, threads, 0, stream>>>(c);
+      ARGOSY_CUDA_LAUNCHED();
+    });
+  }
+  template <int P>
+  void again() const {
+    const int64_t tiles = (call.n + kTile - 1) / kTile;
+    const int64_t parts =
+        std::clamp<int64_t>(2 * multiprocessors() / tiles, 1, (call.rows + kTile - 1) / kTile);
+    if (dgamma || dbeta) {
+      const dim3 blocks(static_cast<unsigned>(tiles), static_cast<unsigned>(parts));
+      with_sums(blocks.y, [&](const Call<T>& c) {
+        sums_again<kRms, T><<<blocks, dim3(kTile, kTile), 0, stream>>>(c);
+        ARGOSY_CUDA_LAUNCHED();
+      });
+    }
+    // Last, since dx may be x or dy.
+    const unsigned threads = call.n <= 1024 ? 128 : 512;
+    dx_again<kRms, T, P><<<team_blocks(call.rows, false), threads, 0, stream>>>(call);
+    ARGOSY_CUDA_LAUNCHED();
+  }
+
+  // f(call) with room for the sums of `parts` blocks, which are then added up.
+  template <class F>
+  void with_sums(unsigned parts, F&& f) const {
+    const int64_t each = static_cast<int64_t>(parts) * call.n;
+    const Scratch sums(stream, static_cast<size_t>(2 * each) * sizeof(C));
+    Call<T> c = call;
+    if (dgamma) c.of_gamma = sums.data<C>();
+    if (dbeta) c.of_beta = sums.data<C>() + each;
+    f(c);
+    if (dgamma) give(c.of_gamma, parts, dgamma);
+    if (dbeta) give(c.of_beta, parts, dbeta);
+  }
+  void give(const C* from, unsigned parts, void* to) const {
+    const auto blocks = static_cast<unsigned>((call.n + kTile - 1) / kTile);
+    const dim3 threads(kTile, kTile);
+    if (narrow)
+      add_up<C, T><<<blocks, threads, 0, stream>>>(from, parts, call.n, static_cast<T*>(to));
+    else
+      add_up<C, C><<<blocks, threads, 0, stream>>>(from, parts, call.n, static_cast<C*>(to));
+    ARGOSY_CUDA_LAUNCHED();
+  }
+};
+
+template <bool kRms, class T>
+void backward(const Backward<kRms, T>& b, bool packed) {
+  constexpr int P = kPack<T>;
+  const int64_t n = b.call.n;
+  if constexpr (sizeof(T) <= 4) {
+    if (packed) {
+      if (n <= 256) return b.template held<P, 8 / P, true>();
+      if (n <= 512) return b.template held<P, 16 / P, true>();
+      if (n <= 8192) return b.template held<P, 8 / P, false>();
+      return b.template again<P>();
+    }
+    if (n <= 256) return b.template held<1, 8, true>();
+    if (n <= 8192) return b.template held<1, 8, false>();
+  }
+  b.template again<1>();
+}
+
+}  // namespace
+
+void layer_norm_grad(cudaStream_t stream, const RowNorm& a, const void* x, const void* gamma,
+                     const void* mean, const void* rstd, const void* dy, void* dx, void* dgamma,
+                     void* dbeta) {
+  if (a.rows * a.n == 0) return;
+  with_floating("layer_norm_grad", a.dtype, [&]<class T>(Type<T>) {
+    using C = Computed<T>;
+    const bool narrow = a.weight_dtype == a.dtype;
+    const Call<T> call{static_cast<const T*>(x),
+                       static_cast<const T*>(dy),
+                       static_cast<T*>(dx),
+                       static_cast<const C*>(mean),
+                       static_cast<const C*>(rstd),
+                       {gamma, narrow},
+                       a.rows,
+                       a.n,
+                       nullptr,
+                       nullptr};
+    const bool packed =
+        a.n % kPack<T> == 0 && aligned(x) && aligned(dy) && aligned(dx) && aligned(gamma);
+    if (a.rms)
+      backward(Backward<true, T>{stream, call, narrow, dgamma, dbeta}, packed);
+    else
+      backward(Backward<false, T>{stream, call, narrow, dgamma, dbeta}, packed);
+  });
+}
+
+}  // namespace argosy::cuda

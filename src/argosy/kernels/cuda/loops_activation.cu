@@ -1,0 +1,119 @@
+#include "argosy/kernels/cuda/elementwise.cuh"
+#include "argosy/kernels/cuda/math.cuh"
+
+// ARGOSY_ACTIVATION_LOOPS. nan stays nan in all of these but where Paddle's formula says otherwise.
+namespace argosy::cuda {
+namespace {
+
+template <class T>
+__device__ __forceinline__ T clamp(T x, T low, T high) {
+  const T v = x < low ? low : x;
+  return v > high ? high : v;
+}
+
+// clang-format off
+ARGOSY_CUDA_OP(ReluOp, light, T x) { return x <= T(0) ? T(0) : x; } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(Relu6Op, light, T x) { return clamp(x, T(0), T(6)); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(LeakyReluOp, light, T x, const N& p) {
+  return x > 0 ? x : x * p.a;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(EluOp, medium, T x, const N& p) {
+  return x > 0 ? x : p.a * expm1(x);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(CeluOp, medium, T x, const N& p) {
+  return x > 0 ? x : p.a * expm1(x / p.a);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SeluOp, medium, T x, const N& p) {
+  return p.a * (x > 0 ? x : p.b * expm1(x));
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(GeluOp, medium, T x) { return x * normal_cdf(x); } ARGOSY_CUDA_END
+// tanh form: Phi(x) ~ (1 + tanh(k (x + c x^3))) / 2.
+ARGOSY_CUDA_OP(GeluTanhOp, medium, T x) {
+  const T inner = T(0.79788456080286535588) * fma(T(0.044715) * x, x * x, x);
+  return T(0.5) * x * (1 + tanh(inner));
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(SiluOp, medium, T x) { return x * sigmoid_of(x); } ARGOSY_CUDA_END
+// tanh(softplus(x)) = n / (n + 2) with n = e^x (e^x + 2).
+ARGOSY_CUDA_OP(MishOp, medium, T x) {
+  const T e = exp(x > 20 ? T(20) : x), n = e * (e + 2);
+  return x * (n / (n + 2));
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(SoftsignOp, light, T x) { return x / (1 + fabs(x)); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(TanhshrinkOp, medium, T x) { return x - tanh(x); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(LogSigmoidOp, medium, T x) { return -softplus_of(-x); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SoftplusOp, medium, T x, const N& p) {
+  const T scaled = x * p.a;
+  return scaled > p.b ? x : softplus_of(scaled) / p.a;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardtanhOp, light, T x, const N& p) {
+  return clamp(x, p.a, p.b);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardsigmoidOp, light, T x, const N& p) {
+  return clamp(x * p.a + p.b, T(0), T(1));
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(HardswishOp, light, T x) { return x * clamp(x + 3, T(0), T(6)) / 6; } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SoftshrinkOp, light, T x, const N& p) {
+  return x - clamp(x, -p.a, p.a);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardshrinkOp, light, T x, const N& p) {
+  return x >= -p.a && x <= p.a ? T(0) : x;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(ThresholdedReluOp, light, T x, const N& p) {
+  return x <= p.a ? p.b : x;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(StanhOp, medium, T x, const N& p) {
+  return p.b * tanh(p.a * x);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(PreluOp, light, T x, T w) { return x > 0 ? x : x * w; } ARGOSY_CUDA_END
+// clang-format on
+
+}  // namespace
+
+#define ARGOSY_FLOATS1(name, Op)                        \
+  bool name##_loop(cudaStream_t s, const LoopCall& c) { \
+    return unary<Op>(s, c, Floats{});                   \
+  }
+ARGOSY_FLOATS1(relu6, Relu6Op)
+ARGOSY_FLOATS1(leaky_relu, LeakyReluOp)
+ARGOSY_FLOATS1(elu, EluOp)
+ARGOSY_FLOATS1(celu, CeluOp)
+ARGOSY_FLOATS1(selu, SeluOp)
+ARGOSY_FLOATS1(silu, SiluOp)
+ARGOSY_FLOATS1(mish, MishOp)
+ARGOSY_FLOATS1(softsign, SoftsignOp)
+ARGOSY_FLOATS1(tanhshrink, TanhshrinkOp)
+ARGOSY_FLOATS1(log_sigmoid, LogSigmoidOp)
+ARGOSY_FLOATS1(softplus, SoftplusOp)
+ARGOSY_FLOATS1(hardtanh, HardtanhOp)
+ARGOSY_FLOATS1(hardsigmoid, HardsigmoidOp)
+ARGOSY_FLOATS1(hardswish, HardswishOp)
+ARGOSY_FLOATS1(softshrink, SoftshrinkOp)
+ARGOSY_FLOATS1(hardshrink, HardshrinkOp)
+ARGOSY_FLOATS1(thresholded_relu, ThresholdedReluOp)
+ARGOSY_FLOATS1(stanh, StanhOp)
+
+bool relu_loop(cudaStream_t s, const LoopCall& c) {
+  return unary<ReluOp>(s, c, Floats{}) || unary<ReluOp>(s, c, Signed{});
+}
+bool gelu_loop(cudaStream_t s, const LoopCall& c) {
+  const bool tanh_form = c.params && c.params->a != 0;
+  return tanh_form ? unary<GeluTanhOp>(s, c, Floats{}) : unary<GeluOp>(s, c, Floats{});
+}
+bool prelu_loop(cudaStream_t s, const LoopCall& c) {
+  return binary<PreluOp>(s, c, Floats{});
+}
+
+}  // namespace argosy::cuda

@@ -1,0 +1,111 @@
+#include "argosy/runtime/graphs.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "argosy/base/flags.h"
+#include "argosy/op/launch.h"
+#include "argosy/op/placing.h"
+#include "argosy/runtime/frame.h"
+
+namespace argosy::runtime {
+namespace {
+
+// A shorter one gains nothing over its calls.
+constexpr uint32_t kShortest = 4;
+
+bool dense(const Tensor& t) {
+  return !t.defined() || t.layout() == Layout::strided;
+}
+
+std::atomic<uint64_t> launches{0};
+
+void launch(DeviceGraph& graph) {
+  launches.fetch_add(1, std::memory_order_relaxed);
+  graph.launch();
+}
+
+// Whether the step enqueues the same work each time that its operands lie in the same memory, and
+// asks nothing of the host.
+bool repeats(const FrameStep& s, DeviceKind kind) {
+  const Step& p = *s.plan;
+  if (p.kind == Step::Kind::view) return true;
+  if (p.kind != Step::Kind::kernel || !p.kernel || !p.allocates.empty() || !p.frees.empty())
+    return false;
+  if (p.kernel->device != op::launcher(kind).kernels() && !p.kernel->on_loops) return false;
+  if (s.op->effect != op::Effect::pure && s.op->effect != op::Effect::writes_input) return false;
+  if (op::placing_of(*s.op)) return false;
+  return std::ranges::all_of(s.in.flat(), dense) && std::ranges::all_of(s.out, dense);
+}
+
+}  // namespace
+
+uint64_t graph_launches() {
+  return launches.load(std::memory_order_relaxed);
+}
+
+std::vector<Stretch> stretches_of(std::span<const FrameStep> steps, uint32_t begin, uint32_t end,
+                                  Place place) {
+  std::vector<Stretch> found;
+  static const bool wanted = flags::find("ARGOSY_DEVICE_GRAPHS").boolean();
+  const Device* device = device::find(place.kind);
+  if (!wanted || !device || !device->has_graphs()) return found;
+  for (uint32_t i = begin; i < end;) {
+    uint32_t k = i;
+    while (k < end && repeats(steps[k], place.kind)) ++k;
+    if (k - i >= kShortest) found.push_back({i, k});
+    i = k + 1;
+  }
+  return found;
+}
+
+Ref<DeviceGraph> StretchGraphs::record(Stream stream, const std::function<void()>& run) {
+  Device& device = device::of(stream.place);
+  device.begin_graph(stream);
+  bool whole = true;
+  try {
+    run();
+  } catch (const Error&) {
+    whole = false;
+  }
+  Ref<DeviceGraph> graph = device.end_graph(stream);
+  return whole ? graph : Ref<DeviceGraph>();
+}
+
+void StretchGraphs::run(std::span<const FrameStep> steps, Place place,
+                        const std::function<void()>& run) {
+  if (given_up_) return run();
+  Met now{device::current(place), {}};
+  const auto note = [&](const Tensor& t) { now.memory.push_back(t.defined() ? t.raw() : nullptr); };
+  for (const FrameStep& s : steps) {
+    if (s.plan->kind == Step::Kind::view) continue;
+    std::ranges::for_each(s.in.flat(), note);
+    std::ranges::for_each(s.out, note);
+  }
+  const auto found = std::ranges::find(recorded_, now, &Recorded::met);
+  if (found != recorded_.end()) {
+    std::rotate(recorded_.begin(), found, found + 1);
+    misses_ = 0;
+    return launch(*recorded_.front().graph);
+  }
+  given_up_ = ++misses_ > kPatience;
+  // What was never run makes handles and takes decisions first.
+  const auto before = std::ranges::find(seen_, now);
+  if (before == seen_.end()) {
+    if (seen_.size() == kMost) seen_.pop_back();
+    seen_.insert(seen_.begin(), std::move(now));
+    return run();
+  }
+  seen_.erase(before);
+  Ref<DeviceGraph> graph = record(now.stream, run);
+  if (!graph) {
+    // An error that is not of the recording is raised here.
+    given_up_ = true;
+    return run();
+  }
+  if (recorded_.size() == kMost) recorded_.pop_back();
+  recorded_.insert(recorded_.begin(), {std::move(now), graph});
+  launch(*graph);
+}
+
+}  // namespace argosy::runtime
