@@ -3,6 +3,7 @@
 #define CUDNN_FRONTEND_SKIP_JSON_LIB
 #include <cudnn_frontend.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <memory>
@@ -229,7 +230,7 @@ Addresses operands_of(const Attention& a) {
 }
 
 void run(cudnnHandle_t handle, cudaStream_t stream, Plan& plan, Addresses addresses) {
-  const Scratch workspace(stream, static_cast<size_t>(plan.workspace));
+  const Scratch workspace(stream, static_cast<size_t>(std::max<int64_t>(plan.workspace, 1)));
   std::lock_guard lock(plan.running);
   fe::error_t status = plan.graph.execute(handle, addresses, workspace.data());
   ARGOSY_CHECK(status.is_good(), device)
