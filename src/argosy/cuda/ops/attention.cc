@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "argosy/cuda/call.h"
 #include "argosy/kernels/cuda/attention.h"
@@ -10,6 +9,7 @@
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/math/math.h"
 
 // Attention that keeps no scores. What is not here runs by the composition.
 namespace argosy::cuda {
@@ -61,15 +61,16 @@ HeadMatrices matrices(const Tensor& x) {
   return {x.raw(), s[0], s[1], s[2]};
 }
 
-// Of the scores, to be added; undefined if there is none. A query that no key takes part with may
-// give any of 0 and NaN.
+// To be added to the scores; undefined if there is none. No number in it is less than `least`,
+// since a block of scores that all are -inf would give NaN. So a query that no key takes part with
+// gives the mean of what it is masked from, not NaN.
 Tensor added_mask(const Tensor& mask, const Tensor& q) {
-  if (!mask.defined() || mask.dtype() != DType::bool_)
-    return mask.defined() ? op::contiguous(mask) : mask;
+  if (!mask.defined()) return mask;
   const op::GradMode off(false);
-  const double none = -std::numeric_limits<double>::infinity();
-  return ops::where(mask, ops::constant(0.0, q.dtype(), q.place()),
-                    ops::constant(none, q.dtype(), q.place()));
+  const Tensor least =
+      ops::constant(q.dtype() == DType::float16 ? -65504.0 : -1e30, q.dtype(), q.place());
+  if (mask.dtype() != DType::bool_) return ops::maximum(op::contiguous(mask), least);
+  return ops::where(mask, ops::constant(0.0, q.dtype(), q.place()), least);
 }
 
 struct Call {
