@@ -212,3 +212,30 @@ def test_gradients_of_attention_where_its_mask_needs_one():
     mask.stop_gradient = False
     F.scaled_dot_product_attention(*operands, mask).sum().backward()
     assert np.isfinite(wide(mask.grad)).all()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_attention_of_packed_sequences(dtype, causal):
+    starts_q, starts_k = [0, 40, 40, 41, 170, 200], [0, 33, 60, 60, 200, 230]
+    operands = [
+        numbers(1, 200, 4, 64, dtype=dtype),
+        numbers(2, 230, 2, 64, dtype=dtype),
+        numbers(3, 230, 2, 32, dtype=dtype),
+    ]
+
+    def attend_packed(q, k, v):
+        for t in (q, k, v):
+            t.stop_gradient = False
+        starts = [paddle.to_tensor(s, "int32", place=q.place) for s in (starts_q, starts_k)]
+        out, _ = F.flash_attention.flash_attn_unpadded(
+            q, k, v, *starts, 129, 140, 0.125, causal=causal
+        )
+        weights = (paddle.arange(out.shape[0], dtype="float32") % 7 - 3).to(out.place)
+        (out * weights.astype(out.dtype).reshape([-1, 1, 1])).sum().backward()
+        return [out, q.grad, k.grad, v.grad]
+
+    got = attend_packed(*operands)
+    exact = attend_packed(*(on_cpu(x).astype("float32") for x in operands))
+    for g, w in zip(got, exact, strict=True):
+        assert_near(g, w, {"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-4}[dtype])
