@@ -1,6 +1,7 @@
 """Where a tensor's data lives, and which of these places there are."""
 
 import functools
+import re
 import threading
 
 from argosy import _core
@@ -351,7 +352,7 @@ def why_no_gpu():
     try:
         _core.start_cuda()
     except _core.DeviceError as error:
-        text = str(error)
+        text = re.sub(r"^\(\w+\) ", "", str(error))  # without the kind of error
         return text if "Do this" in text else f"{text} Do this: use 'cpu'."
     return None
 

@@ -62,6 +62,7 @@ def test_there_and_back_in_a_captured_function():
     assert on_cpu.item() == (X * 2).sum()
 
 
+@two_devices
 def test_no_gradient_flows_from_another_device():
     @paddle.jit.to_static
     def f(x):

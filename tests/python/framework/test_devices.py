@@ -9,6 +9,8 @@ import pytest
 import argosy as paddle
 from argosy.device import place as places
 
+pytestmark = pytest.mark.cpu_only("is about what stands beside the CPU")
+
 device = paddle.device
 no_gpu = pytest.mark.skipif(device.is_available(), reason="there is a GPU")
 no_cuda = pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="this build has CUDA")
