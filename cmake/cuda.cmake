@@ -48,11 +48,14 @@ endif()
 target_compile_options(argosy_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-fvisibility=hidden>")
 target_link_libraries(argosy_cuda PRIVATE argosy argosy_flags argosy_baseline
-  CUDA::cudart_static CUDA::cublasLt CUDA::cublas cudnn nccl ${CMAKE_DL_LIBS} Threads::Threads)
+  CUDA::cudart CUDA::cublasLt CUDA::cublas cudnn nccl ${CMAKE_DL_LIBS} Threads::Threads)
 target_link_directories(argosy_cuda PRIVATE ${CUDAToolkit_LIBRARY_DIR})
 target_link_options(argosy_cuda PRIVATE -Wl,--no-undefined
   $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)
 set_target_properties(argosy_cuda PROPERTIES
+  # The static runtime brings 12 KB of thread-local memory. With ours, which is of the initial-exec model
+  # (flags.cmake), it would have to fit into what the loader keeps for libraries loaded late: it does not.
+  CUDA_RUNTIME_LIBRARY Shared
   LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}/lib
   # NVIDIA's libraries: those of the toolkit, or of its wheels beside the package.
   BUILD_RPATH "$ORIGIN"

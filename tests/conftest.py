@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -15,6 +16,22 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--device", choices=["gpu"], help="where tests compute: the first GPU")
+
+
+def pytest_configure(config):
+    if config.getoption("--device"):
+        os.environ["ARGOSY_TEST_DEVICE"] = config.getoption(
+            "--device"
+        )  # see tests/python/device/where.py
+
+
+def pytest_collection(session):
+    """What modules make when they are imported is on the device too."""
+    name = session.config.getoption("--device")
+    if name:
+        import argosy
+
+        argosy.device.set_device(f"{name}:0")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -42,3 +59,19 @@ def default_device(request):
     argosy.device.set_device(f"{name}:0")
     yield
     argosy.device.set_device("cpu")
+    try:
+        argosy.device.synchronize(f"{name}:0")
+    except argosy.DeviceError as error:
+        end_process_whose_device_failed(request.node.nodeid, error)
+        raise
+
+
+def end_process_whose_device_failed(test, error):
+    """What failed on a GPU stays so in the process, so no other test may run in it: pytest-xdist begins
+    another worker. Which test it was is written to $ARGOSY_TEST_FAILURES."""
+    if path := os.environ.get("ARGOSY_TEST_FAILURES"):
+        with open(path, "a") as file:
+            print(test, " ".join(str(error).split())[:300], file=file)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        time.sleep(0.3)  # the report is on its way
+        os._exit(70)

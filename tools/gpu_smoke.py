@@ -120,7 +120,9 @@ def convolutions():
 
 @program
 def moves():
-    on_both(lambda a, b: paddle.concat([a, b], 1).transpose([1, 0])[3:7], number(6, 5), number(6, 4))
+    on_both(
+        lambda a, b: paddle.concat([a, b], 1).transpose([1, 0])[3:7], number(6, 5), number(6, 4)
+    )
     on_both(lambda a: paddle.gather(a, paddle.to_tensor(np.array([2, 0, 2]))), number(5, 4))
     on_both(lambda w: F.embedding(paddle.to_tensor(np.array([1, 1, 3])), w), number(6, 8))
     near(paddle.to_tensor(number(7, 9)).sort(1), np.sort(number(7, 9), 1))
@@ -232,7 +234,10 @@ def main():
             failed += 1
             at = traceback.extract_tb(error.__traceback__)[-1]
             text = " ".join(str(error).split())[:260]
-            print(f"FAILED {run.__name__}: {type(error).__name__} at line {at.lineno}: {text}", flush=True)
+            print(
+                f"FAILED {run.__name__}: {type(error).__name__} at line {at.lineno}: {text}",
+                flush=True,
+            )
     print(f"smoke: {len(PROGRAMS) - failed} of {len(PROGRAMS)} programs are right")
     sys.exit(1 if failed else 0)
 

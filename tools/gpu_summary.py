@@ -8,6 +8,7 @@ import sys
 
 MOST = 11_000
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - (.*))?$")
+ON_CPU = re.compile(r"\[(\w+)\] has no GPU kernel for this call")
 NUMBER = re.compile(r"0x[0-9a-f]+|-?\d+\.?\d*(?:e[+-]?\d+)?")
 
 
@@ -19,7 +20,12 @@ def main(folder):
         lines = (folder / f"{name}.log").read_text(errors="replace").splitlines()
         head = f"== {name}: exit {code} after {seconds} s"
         if name in ("ops", "python"):
+            dead = folder / f"{name}.dead"
             parts.append([head, *tests(lines)])
+            if dead.exists():
+                ended = dead.read_text().splitlines()
+                parts[-1].insert(1, f"{len(ended)} tests left the GPU unusable:")
+                parts[-1][2:2] = ["  " + line.rpartition("::")[2][:220] for line in ended[:15]]
         elif name == "bench":
             figures = [head, *(line[:160] for line in lines[-70:])]
         else:
@@ -42,6 +48,9 @@ def tests(lines):
     said = [line for line in lines if re.search(r"\d+ (passed|failed|skipped|error)", line)][-1:]
     stopped = [line for line in lines if line.startswith("gpu_check:") or "crashed" in line][-3:]
     report = [*said, *stopped]
+    on_cpu = sorted({op for line in lines for op in ON_CPU.findall(line)})
+    if on_cpu:
+        report.append(f"{len(on_cpu)} ops had calls on the CPU: {' '.join(on_cpu)}"[:1200])
     if not said:
         report += [line[:200] for line in lines[-12:]]
     for names in sorted(groups.values(), key=len, reverse=True):

@@ -4,6 +4,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/base/random.h"
 #include "argosy/kernels/cpu/libraries.h"
+#include "argosy/op/accelerator.h"
 #include "argosy/op/dispatch.h"
 #include "python.h"
 
@@ -121,7 +122,7 @@ const char* text_of(PyObject* o) {
 }
 flags::Flag& flag_named(const char* function, PyObject* name) {
   flags::Flag& flag = flags::find(text_of(name));
-  ARGOSY_CHECK(flag.effect() != flags::Effect::gpu, not_found)
+  ARGOSY_CHECK(flag.effect() != flags::Effect::gpu || op::has_cuda(), not_found)
       << '[' << function << "] " << flag.name()
       << " is a flag of builds for GPUs, and this build has none. Do this: ask "
          "paddle.is_compiled_with_cuda() before.";

@@ -127,6 +127,7 @@ RULES = [
 COVERS = {case[1]: "test_update" for case in RULES} | {
     "clip_by_global_norm": "test_clip_by_global_norm",
     "clip_by_norm": "test_clip_by_norm",
+    "unscale_grads_": "test_unscale_grads",
 }
 
 
@@ -300,6 +301,26 @@ def test_clip_by_norm(dtype):
             out = numpy64(ops.clip_by_norm(x, limit))
             expected = a * min(1.0, limit / max(np.sqrt((a**2).sum()), 1e-300))
             np.testing.assert_allclose(out, expected, rtol=1e-2 if dtype == "bfloat16" else 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_unscale_grads(dtype):
+    grads = tensors(problem(5)[0], dtype)
+    strided = tensors([np.arange(6.0).reshape(2, 3)], dtype)[0].t()
+    arrays = [numpy64(g) for g in [*grads, strided]]
+    assert not ops.unscale_grads_([*grads, strided], 8.0).item()
+    for g, a in zip([*grads, strided], arrays):
+        np.testing.assert_array_equal(numpy64(g), a / 8)
+        assert g.inplace_version == 1
+    for bad in (np.inf, np.nan):
+        assert ops.unscale_grads_([grads[0], *tensors([[1.0, bad]], dtype)], 2.0).item()
+
+
+def test_unscaled_float16_may_overflow():
+    x = tensors([[6e4, 1.0]], "float16")
+    assert ops.unscale_grads_(x, 0.5).item()
+    with pytest.raises(ValueError, match="scale must not be 0"):
+        ops.unscale_grads_(x, 0.0)
 
 
 def test_clipping_shows_what_is_not_a_number():

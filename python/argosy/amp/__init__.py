@@ -48,7 +48,7 @@ def is_float16_supported(device=None):
         ValueError: There is no such device.
 
     Example:
-        >>> argosy.amp.is_float16_supported()
+        >>> argosy.amp.is_float16_supported("cpu")
         False
     """
     place = current.place if device is None else checked_place(device, "is_float16_supported")

@@ -30,11 +30,13 @@ def warn_once(key, text):
 
 
 def takes_effect(dtype):
-    """Whether mixed precision in this dtype (a name) is computed on the current device, or leaves
-    programs as they are."""
-    if dtype == "float16":
-        return current.place.is_gpu_place() or _core.get_flag("ARGOSY_AMP_FLOAT16")
-    return dtype == "bfloat16"
+    """Whether mixed precision in this dtype (a name) is computed, or leaves programs as they are."""
+    return dtype == "bfloat16" or (dtype == "float16" and computes_float16())
+
+
+def computes_float16():
+    """Whether this thread's device computes in float16, as GPUs do."""
+    return current.place.is_gpu_place() or _core.get_flag("ARGOSY_AMP_FLOAT16")
 
 
 def warn_without_effect(what):

@@ -39,8 +39,8 @@ def amp_guard(
     With ``dtype="bfloat16"`` products, convolutions and attention of float32 tensors compute in
     bfloat16 with float32 sums, losses, exponentials and norms in float32, other ops in the widest
     dtype of their inputs; each op's description says which it is. float16, which CPUs do not
-    compute in, has no effect, as in Paddle, unless ARGOSY_AMP_FLOAT16 is set. Regions nest, each
-    thread has its own; gradients run in the dtypes of the forward pass.
+    compute in, has an effect where the current device is a GPU, as in Paddle, or ARGOSY_AMP_FLOAT16
+    is set. Regions nest, each thread has its own; gradients run in the dtypes of the forward pass.
 
     Args:
         enable (bool): Whether to do it.

@@ -91,7 +91,7 @@ class GradScaler:
         return (
             _state.key() is not None
             or _state.entered() > self._entered
-            or _core.get_flag("ARGOSY_AMP_FLOAT16")
+            or _state.computes_float16()
         )
 
     def _state_of(self, optimizer):
@@ -139,17 +139,14 @@ class GradScaler:
             raise RuntimeError(
                 "[GradScaler] unscale_() is being called after step(). Do this: call it before."
             )
-        finite = []
-        for parameter in optimizer._all_params():
-            grad = parameter.grad
-            if grad is None:
-                continue
-            if grad.dtype == _core.float16:  # 1 / scale may be too small for it
-                grad.set_value((grad.astype(_core.float32) / self._number).astype(grad.dtype))
-            else:
+        grads = [p.grad for p in optimizer._all_params() if p.grad is not None]
+        dense = [grad for grad in grads if grad.is_dense()]
+        found = [_core.ops.unscale_grads_(dense, self._number)] if dense else []
+        for grad in grads:
+            if not grad.is_dense():
                 grad.scale_(1.0 / self._number)
-            finite.append(_core.ops.isfinite(grad).all())
-        self._found_inf = not all(bool(one) for one in finite)
+                found.append(_core.ops.isfinite(grad).all().logical_not())
+        self._found_inf = any(bool(one) for one in found)
         self._optimizer_states[id(optimizer)] = OptimizerState.UNSCALED
 
     def unscale_(self, optimizer):

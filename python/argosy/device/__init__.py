@@ -31,7 +31,6 @@ from argosy.device.place import (
     XPUPinnedPlace,
     XPUPlace,
     checked_place,
-    cuda_library,
     custom_devices,
     gpu_count,
     make_place,
@@ -224,7 +223,7 @@ def is_compiled_with_cuda():
         >>> isinstance(argosy.is_compiled_with_cuda(), bool)
         True
     """
-    return cuda_library() is not None
+    return _core.has_cuda()
 
 
 def is_compiled_with_rocm():

@@ -33,6 +33,11 @@ def _gpu(what, device):
     return checked_place(to_place(device), f"device.cuda.{what}", NoCudaError)
 
 
+def _properties(what, device):
+    found = _core.device_properties(_gpu(what, device))
+    return {name: int(v) if v.isdecimal() else v for name, v in found.items()}
+
+
 def _figure(what, device, key):
     return _core.memory_stats(_gpu(what, device))[key]
 
@@ -183,7 +188,7 @@ def get_device_properties(device=None):
         >>> if argosy.device.cuda.device_count():
         ...     memory = argosy.device.cuda.get_device_properties().total_memory
     """
-    return DeviceProperties(_core.cuda_properties(_gpu("get_device_properties", device)._index))
+    return DeviceProperties(_properties("get_device_properties", device))
 
 
 def get_device_name(device=None):
@@ -202,7 +207,7 @@ def get_device_name(device=None):
         >>> if argosy.device.cuda.device_count():
         ...     name = argosy.device.cuda.get_device_name()
     """
-    return _core.cuda_properties(_gpu("get_device_name", device)._index)["name"]
+    return _properties("get_device_name", device)["name"]
 
 
 def get_device_capability(device=None):
@@ -221,7 +226,7 @@ def get_device_capability(device=None):
         >>> if argosy.device.cuda.device_count():
         ...     major, minor = argosy.device.cuda.get_device_capability()
     """
-    found = _core.cuda_properties(_gpu("get_device_capability", device)._index)
+    found = _properties("get_device_capability", device)
     return found["major"], found["minor"]
 
 
@@ -286,7 +291,7 @@ def mem_get_info(device=None):
         >>> if argosy.device.cuda.device_count():
         ...     free, total = argosy.device.cuda.mem_get_info()
     """
-    found = _core.cuda_properties(_gpu("mem_get_info", device)._index)
+    found = _properties("mem_get_info", device)
     return found["free_memory"], found["total_memory"]
 
 

@@ -1,7 +1,7 @@
 """Where a tensor's data lives, and which of these places there are."""
 
 import functools
-import os
+import re
 import threading
 
 from argosy import _core
@@ -332,14 +332,6 @@ def _has_built_in(place):
     return True
 
 
-@functools.lru_cache(maxsize=None)
-def cuda_library():
-    """The library with the kernels of GPUs, which lies in the package if it was built with CUDA; else
-    None."""
-    path = os.path.join(os.path.dirname(_core.__file__), "lib", "libargosy_cuda.so")
-    return path if os.path.exists(path) else None
-
-
 def gpu_count():
     """Number of GPUs that can be used. It starts none."""
     # A process has one kind of device beside the CPU.
@@ -351,7 +343,7 @@ def why_no_gpu():
     do, as text."""
     if any(name == "gpu" for name, _ in _core.devices()):
         return None
-    if not cuda_library():
+    if not _core.has_cuda():
         return (
             "this build of Argosy has no CUDA support. Do this: use 'cpu', or build with make cuda."
         )
@@ -360,7 +352,7 @@ def why_no_gpu():
     try:
         _core.start_cuda()
     except _core.DeviceError as error:
-        text = str(error)
+        text = re.sub(r"^\(\w+\) ", "", str(error))  # without the kind of error
         return text if "Do this" in text else f"{text} Do this: use 'cpu'."
     return None
 

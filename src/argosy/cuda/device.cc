@@ -125,12 +125,16 @@ CudaDevice::CudaDevice(int count)
 
 std::vector<std::pair<std::string, std::string>> CudaDevice::properties(Place place) {
   check_place(place);
+  use_gpu(place.index);
+  size_t free = 0, total = 0;
+  ARGOSY_CUDA(cudaMemGetInfo(&free, &total));
   cudaDeviceProp p{};
   ARGOSY_CUDA(cudaGetDeviceProperties(&p, place.index));
   return {{"name", p.name},
           {"major", std::to_string(p.major)},
           {"minor", std::to_string(p.minor)},
           {"total_memory", std::to_string(p.totalGlobalMem)},
+          {"free_memory", std::to_string(free)},
           {"multi_processor_count", std::to_string(p.multiProcessorCount)},
           {"l2_cache_size", std::to_string(p.l2CacheSize)},
           {"warp_size", std::to_string(p.warpSize)},

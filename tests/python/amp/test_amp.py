@@ -10,6 +10,9 @@ from argosy import amp, optimizer
 from argosy.amp import _state
 
 
+pytestmark = pytest.mark.cpu_only("is about float16 on the CPU, which has no effect there")
+
+
 @pytest.fixture(autouse=True)
 def without_warnings():
     with warnings.catch_warnings():

@@ -183,6 +183,7 @@ LINE = re.compile(
 )
 
 
+@pytest.mark.cpu_only("is about texts that name the CPU")
 @pytest.mark.parametrize(
     "level, lines", [(1, ["log"]), (2, ["log", "scale"]), (3, ["log", "abs", "scale"])]
 )
@@ -206,6 +207,7 @@ def test_levels_that_print(capsys, level, lines):
 # --- check_numerics -----------------------------------------------------------------------------
 
 
+@pytest.mark.cpu_only("is about texts that name the CPU")
 def test_check_numerics_counts(capsys):
     stats, values = debugging.check_numerics(paddle.to_tensor([1.0, 0.0, 3.0]), "pow", "res")
     assert stats.dtype == paddle.int64 and stats.tolist() == [0, 0, 1]

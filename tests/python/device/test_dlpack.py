@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from tests.python.device.where import FIRST, SECOND, strict
 
 import argosy as paddle
 
-pytestmark = [pytest.mark.adds_device, pytest.mark.usefixtures("streamed")]
+pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("streamed")]
 
 
+@strict
 def test_memory_of_a_device_is_not_shared():
     x = paddle.to_tensor([1.0, 2.0])
     assert x.__dlpack_device__() == (12, 0)
@@ -33,10 +35,10 @@ def test_a_copy_for_the_cpu():
 
 def test_to_a_device():
     array = np.arange(3, dtype="float32")
-    there = paddle.utils.dlpack.from_dlpack(array, device="streamed:1")
+    there = paddle.utils.dlpack.from_dlpack(array, device=SECOND)
     array[0] = 9
-    assert str(there.place) == "Place(streamed:1)" and there.tolist() == [0, 1, 2]
+    assert str(there.place) == f"Place({SECOND})" and there.tolist() == [0, 1, 2]
     shared = paddle.utils.dlpack.from_dlpack(array)
     assert str(shared.place) == "Place(cpu)" and shared.tolist() == [9, 1, 2]
-    with pytest.raises(BufferError, match=r"device: expected the CPU, got 'streamed:0'"):
-        paddle.utils.dlpack.from_dlpack(array, device="streamed:0", copy=False)
+    with pytest.raises(BufferError, match=f"device: expected the CPU, got '{FIRST}'"):
+        paddle.utils.dlpack.from_dlpack(array, device=FIRST, copy=False)

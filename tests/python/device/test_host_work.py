@@ -3,14 +3,15 @@ to them, and what they make is on the device."""
 
 import numpy as np
 import pytest
+from tests.python.device.where import FIRST, SECOND
 
 import argosy as paddle
 from argosy import _core
 from argosy.distributed._groups import default_group
 
-pytestmark = [pytest.mark.adds_device, pytest.mark.usefixtures("streamed")]
+pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("streamed")]
 
-HERE = "Place(streamed:0)"
+HERE = f"Place({FIRST})"
 
 
 def slow():
@@ -88,7 +89,7 @@ def looped(place):
 
 
 def test_arrays_of_a_loop_in_a_program(static):
-    want, got = looped("cpu"), looped("streamed:0")
+    want, got = looped("cpu"), looped(FIRST)
     assert want[0].tolist()[3] == [0, 1, 16, 81]
     for a, b in zip(want, got):
         np.testing.assert_array_equal(a, b)
@@ -102,7 +103,7 @@ def test_functions_of_python_in_a_program(static):
         paddle.static.py_func(lambda t: np.asarray(t) * 2, x, y)
         z = y + 1
     feed = {"x": np.ones(3, "float32"), "y": np.zeros(3, "float32")}
-    (got,) = paddle.static.Executor("streamed:1").run(main, feed, [z])
+    (got,) = paddle.static.Executor(SECOND).run(main, feed, [z])
     np.testing.assert_array_equal(got, [3, 3, 3])
 
 

@@ -4,11 +4,12 @@ import gc
 
 import numpy as np
 import pytest
+from tests.python.device.where import FIRST, SECOND, strict
 
 import argosy as paddle
 from argosy import _core
 
-pytestmark = [pytest.mark.adds_device, pytest.mark.usefixtures("streamed")]
+pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("streamed")]
 
 
 def test_a_place_of_its_own():
@@ -29,18 +30,18 @@ def test_a_place_of_its_own():
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool"])
 def test_there_and_back(shape, dtype):
     x = paddle.to_tensor(np.random.RandomState(0).uniform(-3, 3, shape), dtype, place="cpu")
-    there = x.pin_memory().to("streamed:0", blocking=False)
+    there = x.pin_memory().to(FIRST, blocking=False)
     back = there.pin_memory(blocking=False)
     paddle.device.synchronize()
-    assert str(there.place) == "Place(streamed:0)" and back.place.is_cuda_pinned_place()
+    assert str(there.place) == f"Place({FIRST})" and back.place.is_cuda_pinned_place()
     assert back.tolist() == x.tolist() and back.dtype == x.dtype
-    assert there.to("streamed:1", blocking=False).tolist() == x.tolist()
+    assert there.to(SECOND, blocking=False).tolist() == x.tolist()
 
 
 def test_copies_do_not_wait():
     pinned = paddle.ones([1000], device="cpu").pin_memory()
     before = _core.host_waits()
-    there = pinned.to("streamed:0", non_blocking=True)
+    there = pinned.to(FIRST, non_blocking=True)
     back = (there + 1).pin_memory(blocking=False)
     assert _core.host_waits() == before
     paddle.device.current_stream().synchronize()
@@ -52,19 +53,20 @@ def test_it_lives_until_its_copies_are_done():
     sums = []
     for i in range(20):
         pinned = paddle.full([500], float(i)).cpu().pin_memory()
-        sums.append(pinned.to("streamed:0", blocking=False).sum())
+        sums.append(pinned.to(FIRST, blocking=False).sum())
         del pinned
         gc.collect()
     assert [s.item() for s in sums] == [500.0 * i for i in range(20)]
 
 
+@strict
 def test_writing_before_the_copy_is_done_is_found():
     _core.start_streamed(2, 300)
     pinned = paddle.zeros([100_000], device="cpu").pin_memory()
     x = paddle.ones([200, 200])
     for _ in range(20):
         x = x @ x / 200  # so that the copy has not begun
-    there = pinned.to("streamed:0", blocking=False)
+    there = pinned.to(FIRST, blocking=False)
     pinned.fill_(7)
     with pytest.raises(
         _core.DeviceError,

@@ -4,11 +4,12 @@ import collections
 
 import numpy as np
 import pytest
+from tests.python.device.where import FIRST, SECOND, strict
 
 import argosy as paddle
 from argosy import _core
 
-pytestmark = [pytest.mark.adds_device, pytest.mark.usefixtures("streamed")]
+pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("streamed")]
 
 Pair = collections.namedtuple("Pair", "x y")
 
@@ -32,6 +33,7 @@ def is_before(a, b):
     return stream < len(b[3]) and b[3][stream] >= position
 
 
+@strict
 def test_copies_overlap_kernels():
     """By the order of the queues, not by time: nothing puts a batch's copy after the work on the batch
     before it, and every kernel comes after its own batch's copy."""
@@ -59,13 +61,13 @@ def test_copies_overlap_kernels():
 def test_batches_are_those_of_the_cpu(workers, buffered):
     loader = paddle.io.DataLoader(
         Rows(), batch_size=5, num_workers=workers, use_buffer_reader=buffered, reader_buffer_size=3,
-        places="streamed:1",
+        places=SECOND,
     )  # fmt: skip
     for _ in range(2):
         seen = list(loader)
         assert [y.tolist() for _, y in seen] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11]]
         for x, y in seen:
-            assert str(x.place) == str(y.place) == "Place(streamed:1)"
+            assert str(x.place) == str(y.place) == f"Place({SECOND})"
             assert x.tolist() == [[float(i)] * 64 for i in y.tolist()]
 
 
@@ -86,7 +88,7 @@ def test_batches_of_any_form():
         Rows(), batch_size=6, collate_fn=lambda rows: Pair(*map(np.stack, zip(*rows)))
     )
     for batch in tuples:
-        assert isinstance(batch, Pair) and str(batch.x.place) == "Place(streamed:0)"
+        assert isinstance(batch, Pair) and str(batch.x.place) == f"Place({FIRST})"
 
 
 def test_tensors_of_a_data_set_stay_what_they_are():
@@ -95,7 +97,7 @@ def test_tensors_of_a_data_set_stay_what_they_are():
             return paddle.full([2], float(i)), paddle.full([2], float(i)).cpu()
 
     for x, y in paddle.io.DataLoader(Tensors(), batch_size=4):
-        assert str(x.place) == str(y.place) == "Place(streamed:0)"
+        assert str(x.place) == str(y.place) == f"Place({FIRST})"
         np.testing.assert_array_equal(x.numpy(), y.numpy())
 
 
@@ -131,11 +133,12 @@ def test_on_a_stream_that_is_not_the_first():
     assert got == want
 
 
+@strict
 def test_places_that_are_not_there():
     with pytest.raises(ValueError, match="there is no Place\\(streamed:7\\)"):
         paddle.io.DataLoader(Rows(), places="streamed:7")
     with pytest.raises(ValueError, match="places: expected one device, got 2"):
-        paddle.io.DataLoader(Rows(), places=["cpu", "streamed:0"])
+        paddle.io.DataLoader(Rows(), places=["cpu", FIRST])
     with pytest.raises(AssertionError, match="reader_buffer_size: expected a positive int, got 0"):
         paddle.io.DataLoader(Rows(), reader_buffer_size=0)
     (x, _) = next(iter(paddle.io.DataLoader(Rows(), places=[paddle.CPUPlace()])))

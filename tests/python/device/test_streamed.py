@@ -9,11 +9,18 @@ import time
 
 import numpy as np
 import pytest
+from tests.python.device.where import (
+    FIRST,
+    SECOND,
+    assert_as_on_the_cpu,
+    strict,
+    two_devices,
+)
 
 import argosy as paddle
 from argosy import _core, nn
 
-pytestmark = [pytest.mark.adds_device, pytest.mark.usefixtures("streamed")]
+pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("streamed")]
 
 
 def slow(n=64):
@@ -37,19 +44,20 @@ def test_new_tensors_go_to_the_current_device():
         nn.Linear(2, 3).weight,
         paddle.Tensor([1.0]),
     ]
-    assert [str(t.place) for t in made] == ["Place(streamed:0)"] * len(made)
+    assert [str(t.place) for t in made] == [f"Place({FIRST})"] * len(made)
     assert str(paddle.to_tensor([1], place="cpu").place) == "Place(cpu)"
-    assert str(paddle.to_tensor([1], place="streamed:1").place) == "Place(streamed:1)"
+    assert str(paddle.to_tensor([1], place=SECOND).place) == f"Place({SECOND})"
 
 
+@two_devices
 def test_names_of_the_device():
     assert paddle.device.get_all_custom_device_type() == ["streamed"]
-    assert paddle.device.get_available_custom_device() == ["streamed:0", "streamed:1"]
+    assert paddle.device.get_available_custom_device() == [FIRST, SECOND]
     assert paddle.device.is_compiled_with_custom_device("streamed")
     assert not paddle.device.is_compiled_with_custom_device("npu")
-    assert paddle.device.get_device() == "streamed:0"
+    assert paddle.device.get_device() == FIRST
     place = paddle.device.CustomPlace("streamed", 1)
-    assert place == paddle.ones([1]).to("streamed:1").place and place.is_custom_place()
+    assert place == paddle.ones([1]).to(SECOND).place and place.is_custom_place()
     assert (place.custom_device_type(), place.custom_device_id()) == ("streamed", 1)
     with pytest.raises(ValueError, match="there is no Place\\(streamed:2\\)"):
         paddle.device.set_device("streamed:2")
@@ -64,7 +72,7 @@ def test_there_and_back(dtype, shape):
     t = paddle.to_tensor(x)
     np.testing.assert_array_equal(t.numpy(), x)
     np.testing.assert_array_equal(t.cpu().numpy(), x)
-    np.testing.assert_array_equal(t.to("streamed:1").cpu().numpy(), x)
+    np.testing.assert_array_equal(t.to(SECOND).cpu().numpy(), x)
     np.testing.assert_array_equal(np.asarray(t), x)
     np.testing.assert_array_equal(t.T.numpy(), x.T)
     assert t.tolist() == x.tolist()
@@ -72,8 +80,8 @@ def test_there_and_back(dtype, shape):
 
 def test_to_takes_dtype_and_device():
     x = paddle.to_tensor([1.5, 2.5], place="cpu")
-    y = x.to("streamed:0", "int32")
-    assert str(y.place) == "Place(streamed:0)" and y.tolist() == [1, 2]
+    y = x.to(FIRST, "int32")
+    assert str(y.place) == f"Place({FIRST})" and y.tolist() == [1, 2]
     assert x.to(y).dtype == paddle.int32 and y.to(y.place) is y
     with pytest.raises(ValueError, match="inputs are on different devices"):
         x + y.astype("float32")
@@ -84,15 +92,16 @@ def test_a_layer_moves():
     net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1D(4))
     x = paddle.rand([5, 3])
     want = net(x).numpy()
-    net.to("streamed:0")
-    paddle.device.set_device("streamed:0")
-    assert {str(p.place) for p in net.state_dict().values()} == {"Place(streamed:0)"}
-    np.testing.assert_array_equal(net(x.to("streamed:0")).numpy(), want)
+    net.to(FIRST)
+    paddle.device.set_device(FIRST)
+    assert {str(p.place) for p in net.state_dict().values()} == {f"Place({FIRST})"}
+    assert_as_on_the_cpu(net(x.to(FIRST)).numpy(), want)
 
 
 # --- what the host may do ---
 
 
+@strict
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="needs Linux")
 def test_system_calls_cannot_read_it():
     x = paddle.ones([16])
@@ -167,6 +176,7 @@ def test_views_show_writes_and_pieces_do_not():
     assert wide.tolist() == [[5, 5, 5], [1, 1, 1]]
 
 
+@strict
 def test_memory_is_counted_and_limited():
     before = paddle.device.memory_allocated()
     x = paddle.ones([1024, 1024])
@@ -192,6 +202,7 @@ def test_memory_is_counted_and_limited():
 # --- streams ---
 
 
+@strict
 def test_a_missing_event_is_found_though_the_numbers_would_be_right():
     x = slow()
     y = paddle.exp(x)
@@ -244,6 +255,7 @@ def test_two_streams_with_a_copy_engine():
     assert [s.item() for s in sums] == want
 
 
+@strict
 def test_freeing_without_record_stream_is_found():
     side = paddle.device.Stream()
     x = slow()
@@ -276,13 +288,14 @@ def test_synchronize_and_query():
     stream.synchronize()
     assert stream.query()
     slow()
-    paddle.device.synchronize("streamed:0")
+    paddle.device.synchronize(FIRST)
     assert stream.query()
 
 
 # --- errors ---
 
 
+@strict
 def test_an_error_of_a_kernel_comes_late_and_stays():
     x = paddle.ones([3])
     paddle.gather(x, paddle.to_tensor([9]))
@@ -291,10 +304,11 @@ def test_an_error_of_a_kernel_comes_late_and_stays():
             paddle.device.synchronize()
     with pytest.raises(_core.DeviceError, match=r"\[take_slices\]"):
         x + x
-    with paddle.device_guard("streamed:1"):
+    with paddle.device_guard(SECOND):
         assert paddle.ones([2]).sum().item() == 2  # another device goes on
 
 
+@strict
 def test_a_forked_child_is_told():
     x = paddle.ones([2])
 
@@ -313,6 +327,7 @@ def test_a_forked_child_is_told():
     assert process.exitcode == 0 and (x + x).tolist() == [2, 2]
 
 
+@strict
 def test_the_flag_adds_it():
     code = (
         "import argosy as p; print(p.device.get_available_custom_device());"
@@ -348,6 +363,7 @@ def test_the_profiler_shows_copies_and_waits(tmp_path):
         " daemon=True).start()",
     ],
 )
+@strict
 def test_a_process_ends_in_the_middle_of_work(end):
     code = (
         "import argosy as p; p.set_device('streamed:0'); x = p.ones([64, 64])\n"

@@ -9,6 +9,8 @@ import pytest
 import argosy as paddle
 from argosy.device import place as places
 
+pytestmark = pytest.mark.cpu_only("is about what stands beside the CPU")
+
 device = paddle.device
 no_gpu = pytest.mark.skipif(device.is_available(), reason="there is a GPU")
 no_cuda = pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="this build has CUDA")
@@ -26,6 +28,9 @@ class TwoGpus:
     def devices(self):
         return [("gpu", 2)] if self.started else self.others
 
+    def has_cuda(self):
+        return True
+
     def cuda_count(self):
         return 2
 
@@ -34,10 +39,10 @@ class TwoGpus:
             raise self.DeviceError(self.reason)
         self.started += 1
 
-    def cuda_properties(self, index):
+    def device_properties(self, place):
         return {
-            "name": f"G{index}", "major": 9, "minor": index, "total_memory": 3 << 20,
-            "free_memory": 1 << 20, "multi_processor_count": 4,
+            "name": f"G{place._index}", "major": "9", "minor": str(place._index),
+            "total_memory": str(3 << 20), "free_memory": str(1 << 20), "multi_processor_count": "4",
         }  # fmt: skip
 
     def memory_stats(self, place):
@@ -47,11 +52,10 @@ class TwoGpus:
 
 @pytest.fixture
 def core_of(monkeypatch):
-    def use(core, library="libargosy_cuda.so"):
+    def use(core):
         for module in (places, device.cuda):
             monkeypatch.setattr(module, "_core", core)
-        for module in (places, device):
-            monkeypatch.setattr(module, "cuda_library", lambda: library)
+        monkeypatch.setattr(device._core, "has_cuda", core.has_cuda)
         return core
 
     return use
@@ -93,19 +97,21 @@ def test_properties_of_a_gpu(core_of):
 
 
 @pytest.mark.parametrize(
-    "core, library, reason",
+    "others, has_cuda, reason",
     [
-        (TwoGpus(), None, "no CUDA support. Do this: use 'cpu', or build"),
-        (TwoGpus([("npu", 1)]), "there", "this process works with 'npu'. Do this: use GPUs in a"),
+        ([], False, "this build of Argosy has no CUDA support. Do this: use 'cpu'"),
+        ([("npu", 1)], True, "this process works with 'npu'. Do this: use GPUs in a"),
     ],
 )
-def test_why_a_gpu_cannot_be_used(core_of, core, library, reason):
-    core_of(core, library)
-    if library is None:
-        core.cuda_count = lambda: 0
+def test_why_a_gpu_cannot_be_used(core_of, others, has_cuda, reason):
+    core = core_of(TwoGpus(others))
+    core.has_cuda = lambda: has_cuda
+    core.cuda_count = lambda: 2 * has_cuda
     with pytest.raises(ValueError, match=rf"\[set_device\] there is no Place\(gpu:1\): {reason}"):
         paddle.set_device("gpu:1")
-    with pytest.raises(device.cuda.NoCudaError, match=rf"\[device.cuda.get_device_name\].*{reason}"):
+    with pytest.raises(
+        device.cuda.NoCudaError, match=rf"\[device.cuda.get_device_name\].*{reason}"
+    ):
         device.get_device_name()
 
 
@@ -117,7 +123,7 @@ def test_what_the_core_says_of_gpus_that_do_not_start(core_of, count):
         paddle.set_device("gpu")
     core.reason = "there is no driver. Do this: install it."
     with pytest.raises(ValueError, match=r"no driver. Do this: install it.$"):
-        device.cuda.synchronize()
+        device.cuda.get_device_name()
     assert paddle.get_device() == "cpu" and not core.started
 
 

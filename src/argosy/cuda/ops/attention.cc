@@ -2,11 +2,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "argosy/cuda/call.h"
 #include "argosy/kernels/cuda/attention.h"
 #include "argosy/op/define.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/indexing/indexing.h"
 
 // Attention that keeps no scores. What is not here runs by the composition.
 namespace argosy::cuda {
@@ -21,7 +24,6 @@ constexpr int64_t kMostSize = 256;
 const char* tiled_match(const Inputs& in, const TiledAttrs&) {
   const Tensor &q = in[0], &v = in[2];
   if (!kHalf.has(q.dtype())) return "only 16-bit numbers";
-  if (in[3].defined()) return "a mask";
   if (in[4].defined()) return "dropout's choices as bits";
   for (size_t i = 0; i < 3; ++i)
     if (in[i].numel() == 0) return "an empty operand";
@@ -55,15 +57,26 @@ HeadMatrices matrices(const Tensor& x) {
   return {x.raw(), s[0], s[1], s[2]};
 }
 
+// Of the scores, to be added; undefined if there is none. A query that no key takes part with may
+// give any of 0 and NaN.
+Tensor added_mask(const Tensor& mask, const Tensor& q) {
+  if (!mask.defined() || mask.dtype() != DType::bool_)
+    return mask.defined() ? op::contiguous(mask) : mask;
+  const op::GradMode off(false);
+  const double none = -std::numeric_limits<double>::infinity();
+  return ops::where(mask, ops::constant(0.0, q.dtype(), q.place()),
+                    ops::constant(none, q.dtype(), q.place()));
+}
+
 struct Call {
   Attention a;
-  Tensor query, key, value;
+  Tensor query, key, value, mask;
   bool aligned;  // all that cuDNN reads and writes
 };
 Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
   const Inputs& in = f.in;
   const Tensor &q = in[0], &k = in[1], &v = in[2];
-  Call c{{}, usable(q), usable(k), usable(v), false};
+  Call c{{}, usable(q), usable(k), usable(v), added_mask(in[3], q), false};
   c.aligned = is_aligned(c.query) && is_aligned(c.key) && is_aligned(c.value) && are_aligned(f.out);
   c.a.type = q.dtype();
   c.a.batch = q.dim(0);
@@ -78,6 +91,17 @@ Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
   c.a.query = matrices(c.query);
   c.a.key = matrices(c.key);
   c.a.value = matrices(c.value);
+  if (c.mask.defined()) {
+    c.aligned = c.aligned && is_aligned(c.mask);
+    c.a.mask = c.mask.raw();
+    int64_t step = 1;
+    for (int i = 1; i <= 4; ++i) {
+      const int64_t size = i <= c.mask.rank() ? c.mask.dim(-i) : 1;
+      c.a.mask_sizes[4 - i] = size;
+      c.a.mask_strides[4 - i] = step;
+      step *= size;
+    }
+  }
   return c;
 }
 

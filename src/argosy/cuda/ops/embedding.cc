@@ -1,6 +1,6 @@
 #include "argosy/cuda/ops/move_operands.h"
+#include "argosy/cuda/ops/sparse_rows.h"
 #include "argosy/kernels/cuda/classes.h"
-#include "argosy/kernels/cuda/masks.h"
 #include "argosy/kernels/cuda/rows.h"
 #include "argosy/ops/common/common.h"
 
@@ -42,31 +42,20 @@ void embedding_grad_run(KernelFrame& f, const ops::EmbeddingAttrs& a) {
 [[maybe_unused]] const bool embedding_grad_added =
     add_kernel<ops::EmbeddingAttrs>("embedding_grad", index_match, embedding_grad_run);
 
-// The rows that are kept: those of padding, and out of range, are left out.
 void embedding_rows_grad_run(KernelFrame& f, const ops::EmbeddingAttrs& a) {
   const Tensor& dy = f.in[1];
-  const cudaStream_t stream = stream_of(f);
   const int64_t height = f.in[2].dim(0), n = f.in[0].numel(), width = f.in[2].dim(1);
-  const Tensor all = as_form(f.in[0], {n}, DType::int64);
-  Scratch keep(stream, static_cast<size_t>(n)), count(stream, sizeof(int64_t));
-  int64_t kept = 0;
-  if (n > 0) {
-    good_rows(stream, keep.data<bool>(), {all.raw(), true}, n, height, a.padding_idx);
-    count_true(stream, keep.data<bool>(), n, count.data<int64_t>());
-    kept = read_number(stream, count.data<int64_t>());
-  }
-  const Tensor rows = Tensor::empty({kept}, DType::int64, dy.place());
-  const Tensor values = Tensor::empty({kept, width}, dy.dtype(), dy.place());
-  if (kept > 0) {
-    Scratch places(stream, static_cast<size_t>(kept) * sizeof(int64_t));
-    true_positions(stream, keep.data<bool>(), n, places.data<int64_t>());
-    const Index at{places.data(), true};
-    take_slices(stream, rows.raw(), all.raw(), at, 1, n, kept, 1, item_size(DType::int64));
-    take_slices(stream, values.raw(), dy.raw(), at, 1, n, kept, width, item_size(dy.dtype()));
-  }
+  // Parts are memory of their own.
+  const Tensor rows = Tensor::empty({n}, DType::int64, dy.place());
+  const Tensor values = Tensor::empty({n, width}, dy.dtype(), dy.place());
+  op::copy_into(rows, f.in[0].view({n}, {1}));
+  op::copy_into(values, dy.view({n, width}, {width, 1}));
+  const Tensor kept = kept_rows(stream_of(f), rows, values, height, a.padding_idx);
+  const Tensor &its_rows = kept.parts()[0], &its_values = kept.parts()[1];
   if (a.scale_grad_by_freq)
-    scale_by_count(stream, dy.dtype(), values.raw(), rows.data<int64_t>(), kept, height, width);
-  f.out[0] = Tensor::row_sparse(rows, values, height);
+    scale_by_count(stream_of(f), dy.dtype(), its_values.raw(), its_rows.data<int64_t>(),
+                   its_rows.numel(), height, width);
+  f.out[0] = kept;
 }
 [[maybe_unused]] const bool embedding_rows_grad_added =
     add_kernel<ops::EmbeddingAttrs>("embedding_rows_grad", index_match, embedding_rows_grad_run);

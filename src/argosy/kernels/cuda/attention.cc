@@ -3,12 +3,13 @@
 #define CUDNN_FRONTEND_SKIP_JSON_LIB
 #include <cudnn_frontend.h>
 
-#include <array>
 #include <bit>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
@@ -23,7 +24,18 @@ using Node = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Sizes = std::vector<int64_t>;
 
 // What a graph's tensors are called when it runs.
-enum Id : int64_t { kQuery = 1, kKey, kValue, kOut, kLogSum, kDout, kDquery, kDkey, kDvalue };
+enum Id : int64_t {
+  kQuery = 1,
+  kKey,
+  kValue,
+  kMask,
+  kOut,
+  kLogSum,
+  kDout,
+  kDquery,
+  kDkey,
+  kDvalue
+};
 
 struct Plan {
   fe::graph::Graph graph;
@@ -34,12 +46,12 @@ struct Plan {
 // --- keys ---
 
 // All that a plan depends on.
-using Key = std::array<int64_t, 20>;
+using Key = std::vector<int64_t>;
 
 Key key_of(const Attention& a, bool gradient, bool deterministic) {
   int device = 0;
   ARGOSY_CUDA(cudaGetDevice(&device));
-  return {device,
+  Key key{device,
           gradient + 2 * deterministic + 4 * a.causal,
           static_cast<int64_t>(a.type),
           a.batch,
@@ -49,16 +61,14 @@ Key key_of(const Attention& a, bool gradient, bool deterministic) {
           a.keys,
           a.size,
           a.value_size,
-          std::bit_cast<int64_t>(a.scale),
-          a.query.batch,
-          a.query.row,
-          a.query.head,
-          a.key.batch,
-          a.key.row,
-          a.key.head,
-          a.value.batch,
-          a.value.row,
-          a.value.head};
+          std::bit_cast<int64_t>(a.scale)};
+  for (const HeadMatrices& m : {a.query, a.key, a.value})
+    key.insert(key.end(), {m.batch, m.row, m.head});
+  if (a.mask) {
+    key.insert(key.end(), std::begin(a.mask_sizes), std::end(a.mask_sizes));
+    key.insert(key.end(), std::begin(a.mask_strides), std::end(a.mask_strides));
+  }
+  return key;
 }
 
 // Plans by problem; null where cuDNN has none. The mutex is held for look-ups and insertions alone,
@@ -118,7 +128,7 @@ Form dense(int64_t batch, int64_t heads, int64_t length, int64_t size) {
 }
 
 struct Operands {
-  Node query, key, value;
+  Node query, key, value, mask;
 };
 Operands add_operands(fe::graph::Graph& graph, const Attention& a) {
   const fe::DataType_t type = type_of(a);
@@ -127,7 +137,10 @@ Operands add_operands(fe::graph::Graph& graph, const Attention& a) {
   const Form v = form_of(a.value, a.batch, a.key_heads, a.keys, a.value_size);
   return {graph.tensor(describe(kQuery, "query", q.sizes, q.strides, type)),
           graph.tensor(describe(kKey, "key", k.sizes, k.strides, type)),
-          graph.tensor(describe(kValue, "value", v.sizes, v.strides, type))};
+          graph.tensor(describe(kValue, "value", v.sizes, v.strides, type)),
+          a.mask ? graph.tensor(describe(kMask, "mask", Sizes(a.mask_sizes, a.mask_sizes + 4),
+                                         Sizes(a.mask_strides, a.mask_strides + 4), type))
+                 : nullptr};
 }
 
 void set_result(const Node& t, Id id, const Form& form, fe::DataType_t type) {
@@ -143,6 +156,7 @@ void add_forward(fe::graph::Graph& graph, const Attention& a) {
   fe::graph::SDPA_attributes how;
   how.set_name("attention").set_generate_stats(true).set_attn_scale(static_cast<float>(a.scale));
   how.set_implementation(fe::AttentionImplementation_t::COMPOSITE);
+  if (in.mask) how.set_bias(in.mask);
   if (a.causal)
     how.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
   auto [out, log_sum] = graph.sdpa(in.query, in.key, in.value, how);
@@ -161,6 +175,7 @@ void add_backward(fe::graph::Graph& graph, const Attention& a, bool deterministi
   fe::graph::SDPA_backward_attributes how;
   how.set_name("attention_grad").set_attn_scale(static_cast<float>(a.scale));
   how.set_deterministic_algorithm(deterministic);
+  if (in.mask) how.set_bias(in.mask);
   if (a.causal)
     how.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
   auto [dq, dk, dv] = graph.sdpa_backward(in.query, in.key, in.value, y, dy, log_sum, how);
@@ -205,6 +220,14 @@ void* address(const void* p) {
   return const_cast<void*>(p);
 }
 
+Addresses operands_of(const Attention& a) {
+  Addresses to{{kQuery, address(a.query.data)},
+               {kKey, address(a.key.data)},
+               {kValue, address(a.value.data)}};
+  if (a.mask) to[kMask] = address(a.mask);
+  return to;
+}
+
 void run(cudnnHandle_t handle, cudaStream_t stream, Plan& plan, Addresses addresses) {
   const Scratch workspace(stream, static_cast<size_t>(plan.workspace));
   std::lock_guard lock(plan.running);
@@ -220,12 +243,10 @@ bool attention(cudaStream_t stream, const Attention& a, void* out, float* log_su
   const cudnnHandle_t handle = dnn_handle(stream);
   const std::shared_ptr<Plan> plan = plan_of(handle, a, /*gradient=*/false);
   if (!plan) return false;
-  run(handle, stream, *plan,
-      {{kQuery, address(a.query.data)},
-       {kKey, address(a.key.data)},
-       {kValue, address(a.value.data)},
-       {kOut, out},
-       {kLogSum, log_sum}});
+  Addresses addresses = operands_of(a);
+  addresses[kOut] = out;
+  addresses[kLogSum] = log_sum;
+  run(handle, stream, *plan, std::move(addresses));
   return true;
 }
 
@@ -234,16 +255,14 @@ bool attention_grad(cudaStream_t stream, const Attention& a, const void* out, co
   const cudnnHandle_t handle = dnn_handle(stream);
   const std::shared_ptr<Plan> plan = plan_of(handle, a, /*gradient=*/true);
   if (!plan) return false;
-  run(handle, stream, *plan,
-      {{kQuery, address(a.query.data)},
-       {kKey, address(a.key.data)},
-       {kValue, address(a.value.data)},
-       {kOut, address(out)},
-       {kLogSum, address(log_sum)},
-       {kDout, address(dout)},
-       {kDquery, dquery},
-       {kDkey, dkey},
-       {kDvalue, dvalue}});
+  Addresses addresses = operands_of(a);
+  addresses[kOut] = address(out);
+  addresses[kLogSum] = address(log_sum);
+  addresses[kDout] = address(dout);
+  addresses[kDquery] = dquery;
+  addresses[kDkey] = dkey;
+  addresses[kDvalue] = dvalue;
+  run(handle, stream, *plan, std::move(addresses));
   return true;
 }
 

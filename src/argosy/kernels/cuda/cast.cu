@@ -25,9 +25,9 @@ __device__ __forceinline__ To converted(From v) {
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if constexpr (std::is_same_v<To, uint64_t>) {
       constexpr From kHalf = 9223372036854775808.0;
-      return v >= kHalf ? static_cast<uint64_t>(static_cast<int64_t>(v - kHalf)) ^
-                              (uint64_t{1} << 63)
-                        : static_cast<uint64_t>(static_cast<int64_t>(v));
+      return v >= kHalf
+                 ? static_cast<uint64_t>(static_cast<int64_t>(v - kHalf)) ^ (uint64_t{1} << 63)
+                 : static_cast<uint64_t>(static_cast<int64_t>(v));
     } else if constexpr (std::is_same_v<To, uint32_t> || sizeof(To) == 8) {
       return static_cast<To>(static_cast<int64_t>(v));
     } else {
@@ -133,21 +133,20 @@ void run_cast(cudaStream_t stream, const View& to, const View& from) {
   }();
   const auto launch = [&](const Merged& m, void* const* at, int pack) {
     const Walk<2> w = walk_of<2>(m, at, pack);
-    const int blocks = grid(w.items, kThreads);
     if constexpr (kPacked > 1) {
       if (pack == kPacked) {
-        each<CastOp<To>, kPacked, flight_of<CastOp<To>>(kPacked), Numbers<int>, To, From>
-            <<<blocks, kThreads, 0, stream>>>(w, {});
+        constexpr int kFlight = flight_of<CastOp<To>>(kPacked);
+        each<CastOp<To>, kPacked, kFlight, Numbers<int>, To, From>
+            <<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, {});
         ARGOSY_CUDA_LAUNCHED();
         return;
       }
     }
-    cast_any<To><<<blocks, kThreads, 0, stream>>>(w, from.dtype);
+    cast_any<To><<<blocks_for(w.items, 1), kThreads, 0, stream>>>(w, from.dtype);
     ARGOSY_CUDA_LAUNCHED();
   };
-  for_parts(merged(operands, 2, 1), data, sizes, 2, [&](const Merged& m, void* const* at) {
-    in_packs(m, at, sizes, 2, kPacked, launch);
-  });
+  for_parts(merged(operands, 2, 1), data, sizes, 2,
+            [&](const Merged& m, void* const* at) { in_packs(m, at, sizes, 2, kPacked, launch); });
 }
 
 template <class To, class... From>

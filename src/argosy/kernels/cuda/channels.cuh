@@ -234,15 +234,14 @@ void with_sums(cudaStream_t stream, const Source<T>& in, const Units& a, F&& f) 
     ARGOSY_CUDA_LAUNCHED();
     f(static_cast<const S*>(to), plan.splits);
   };
-  if (kPack < T >> 1 && packs_fit<T>(a, in.x, in.dy))
+  if (kPack<T> != 1 && packs_fit<T>(a, in.x, in.dy))
     launch(std::integral_constant<int, kPack<T>>());
   else
     launch(std::integral_constant<int, 1>());
 }
 
-// What is made of an element from numbers of its unit: (x - mean) * a + b, or, of a gradient, a *
-// dy
-// + b * (x - mean) + c.
+// What is made of an element from numbers of its unit: (x - mean) * a + b; of a gradient
+// a * dy + b * (x - mean) + c.
 template <class C>
 struct alignas(4 * sizeof(C)) Numbers {
   C mean, a, b, c;
@@ -332,7 +331,7 @@ void apply(cudaStream_t stream, const Units& a, const T* x, const T* dy, T* y,
     }
     ARGOSY_CUDA_LAUNCHED();
   };
-  if (kPack < T >> 1 && ready && (!a.columns || a.units % kPack<T> == 0))
+  if (kPack<T> != 1 && ready && (!a.columns || a.units % kPack<T> == 0))
     launch(std::integral_constant<int, kPack<T>>());
   else
     launch(std::integral_constant<int, 1>());

@@ -28,8 +28,7 @@ __global__ void __launch_bounds__(kThreads) fill_all(T* to, int64_t n, const T i
   for (int j = 0; j < kEach; ++j) pack.at[j] = item;
   const int64_t step = int64_t{gridDim.x} * kThreads;
   const int64_t first = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  for (int64_t i = first; i < n / kEach; i += step)
-    reinterpret_cast<Pack<T, kEach>*>(to)[i] = pack;
+  for (int64_t i = first; i < n / kEach; i += step) reinterpret_cast<Pack<T, kEach>*>(to)[i] = pack;
   if (first < n % kEach) to[n / kEach * kEach + first] = item;
 }
 
@@ -51,11 +50,12 @@ struct Tiles {
 template <class T>
 inline constexpr int kTile = sizeof(T) <= 2 ? 64 : 32;
 
-template <class T>
+// pairs: two elements of 2 bytes are moved at once; all sizes and strides are even.
+template <class T, bool pairs>
 __global__ void __launch_bounds__(kThreads) transpose(const __grid_constant__ Tiles t) {
   constexpr int kSide = kTile<T>, kLanes = 32, kRows = kThreads / kLanes;
-  // Rows of an odd number of words, so that a column lies in all banks.
-  constexpr int kPad = sizeof(T) >= 4 ? 1 : 4 / static_cast<int>(sizeof(T));
+  // So that a column lies in all banks: rows of an odd number of words, of pairs two rows.
+  constexpr int kPad = pairs || sizeof(T) >= 4 ? 1 : 4 / static_cast<int>(sizeof(T));
   __shared__ T tile[kSide][kSide + kPad];
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const int row = static_cast<int>(threadIdx.x) / kLanes;
@@ -72,19 +72,36 @@ __global__ void __launch_bounds__(kThreads) transpose(const __grid_constant__ Ti
     to += r * t.to_strides[d];
     batch = q;
   }
+  constexpr int kEach = pairs ? 2 : 1, kDown = kSide / kRows, kAcross = kSide / (kLanes * kEach);
+  using P = Pack<T, kEach>;
+  P packs[kDown][kAcross];  // all loads before the first store
 #pragma unroll
-  for (int i = 0; i < kSide; i += kRows)
+  for (int u = 0; u < kDown; ++u)
 #pragma unroll
-    for (int j = 0; j < kSide; j += kLanes)
-      if (b0 + i + row < t.b && a0 + j + lane < t.a)
-        tile[i + row][j + lane] = from[(i + row) * t.from_b + j + lane];
+    for (int v = 0; v < kAcross; ++v) {
+      const int i = u * kRows + row, j = (v * kLanes + lane) * kEach;
+      if (b0 + i < t.b && a0 + j < t.a)
+        packs[u][v] = *reinterpret_cast<const P*>(from + i * t.from_b + j);
+    }
+#pragma unroll
+  for (int u = 0; u < kDown; ++u)
+#pragma unroll
+    for (int v = 0; v < kAcross; ++v)
+#pragma unroll
+      for (int e = 0; e < kEach; ++e)
+        tile[u * kRows + row][(v * kLanes + lane) * kEach + e] = packs[u][v].at[e];
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < kSide; i += kRows)
+  for (int u = 0; u < kDown; ++u)
 #pragma unroll
-    for (int j = 0; j < kSide; j += kLanes)
-      if (a0 + i + row < t.a && b0 + j + lane < t.b)
-        to[(i + row) * t.to_a + j + lane] = tile[j + lane][i + row];
+    for (int v = 0; v < kAcross; ++v) {
+      const int i = u * kRows + row, j = (v * kLanes + lane) * kEach;
+      if (a0 + i >= t.a || b0 + j >= t.b) continue;
+      P pack;
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) pack.at[e] = tile[j + e][i];
+      *reinterpret_cast<P*>(to + i * t.to_a + j) = pack;
+    }
 }
 
 // The dimension along which `from` (operand 0) is contiguous while `to` is along the last one, if
@@ -96,6 +113,12 @@ int crossed_dimension(const Merged& m) {
   for (int d = 0; d < last; ++d)
     if (m.strides[d][0] == 1 && m.shape[d] >= kWorthwhile) return d;
   return -1;
+}
+
+bool pairs_fit(const Tiles& t) {
+  int64_t all = t.a | t.b | t.from_b | t.to_a;
+  for (int d = 0; d < t.rank; ++d) all |= t.from_strides[d] | t.to_strides[d];
+  return all % 2 == 0 && aligned(t.from, 4) && aligned(t.to, 4);
 }
 
 template <class T>
@@ -122,7 +145,14 @@ void run_tiles(cudaStream_t stream, const Merged& m, void* const* data, int d) {
     ++t.rank;
     blocks *= m.shape[i];
   }
-  transpose<T><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(t);
+  if constexpr (sizeof(T) == 2) {
+    if (pairs_fit(t)) {
+      transpose<T, true><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(t);
+      ARGOSY_CUDA_LAUNCHED();
+      return;
+    }
+  }
+  transpose<T, false><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(t);
   ARGOSY_CUDA_LAUNCHED();
 }
 
@@ -183,8 +213,8 @@ void fill(cudaStream_t stream, const View& to, const void* item) {
       ARGOSY_CUDA(cudaMemsetAsync(to.data, bytes[0], static_cast<size_t>(n) * sizeof(T), stream));
       return;
     }
-    fill_all<T><<<grid(n / kPack<T> + 1, kThreads), kThreads, 0, stream>>>(
-        static_cast<T*>(to.data), n, value);
+    fill_all<T><<<grid(n / kPack<T> + 1, kThreads), kThreads, 0, stream>>>(static_cast<T*>(to.data),
+                                                                           n, value);
     ARGOSY_CUDA_LAUNCHED();
   });
 }

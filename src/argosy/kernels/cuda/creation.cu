@@ -52,9 +52,8 @@ struct Spread {
   double start, stop, step, base;
   int64_t n;
   __device__ T operator()(int64_t i) const {
-    const double v = i < n / 2 || n == 1
-                         ? start + product_of(step, static_cast<double>(i))
-                         : stop - product_of(step, static_cast<double>(n - 1 - i));
+    const double v = i < n / 2 || n == 1 ? start + product_of(step, static_cast<double>(i))
+                                         : stop - product_of(step, static_cast<double>(n - 1 - i));
     return of_double<T>(powers ? pow(base, v) : v);
   }
 };
@@ -83,25 +82,26 @@ __global__ void __launch_bounds__(kBlock) diagonal(T* out, int64_t n, int64_t pi
     out[i * pitch] = one;
 }
 
-// A pack lies in one row.
+// A pack lies in one row. Rows are numbered over all matrices.
 template <class T, int kEach>
 __global__ void __launch_bounds__(kBlock)
-    triangles(const T* x, T* out, int64_t rows_of_all, int64_t rows, uint32_t packs,
-              int64_t offset, bool lower) {
-  const int64_t all = rows_of_all * packs, step = int64_t{gridDim.x} * kBlock;
+    triangles(const T* x, T* out, int64_t all_rows, uint32_t rows, uint32_t packs, int64_t offset,
+              bool lower) {
   using P = Pack<T, kEach>;
-  for (int64_t i = int64_t{blockIdx.x} * kBlock + threadIdx.x; i < all; i += step) {
-    const int64_t row = i / packs, first = (i - row * packs) * kEach;
+  const int64_t step = int64_t{gridDim.x} * blockDim.y;
+  for (int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y; row < all_rows; row += step) {
     const int64_t edge = row % rows + offset;  // the diagonal's column
-    const int64_t last = first + kEach - 1;
-    P pack{};
-    if (lower ? first <= edge : last >= edge) {
-      pack = reinterpret_cast<const P*>(x)[i];
+    for (uint32_t i = threadIdx.x; i < packs; i += blockDim.x) {
+      const int64_t first = int64_t{i} * kEach, last = first + kEach - 1;
+      P pack{};
+      if (lower ? first <= edge : last >= edge) {
+        pack = reinterpret_cast<const P*>(x)[row * packs + i];
 #pragma unroll
-      for (int j = 0; j < kEach; ++j)
-        if (lower ? first + j > edge : first + j < edge) pack.at[j] = T{};
+        for (int j = 0; j < kEach; ++j)
+          if (lower ? first + j > edge : first + j < edge) pack.at[j] = T{};
+      }
+      reinterpret_cast<P*>(out)[row * packs + i] = pack;
     }
-    reinterpret_cast<P*>(out)[i] = pack;
   }
 }
 
@@ -152,7 +152,8 @@ void eye(cudaStream_t stream, int item_size, void* out, int64_t rows, int64_t co
     using T = typename decltype(type)::type;
     T value;
     std::memcpy(&value, one, sizeof(T));
-    diagonal<T><<<grid(n, kBlock), kBlock, 0, stream>>>(static_cast<T*>(out), n, columns + 1, value);
+    diagonal<T>
+        <<<grid(n, kBlock), kBlock, 0, stream>>>(static_cast<T*>(out), n, columns + 1, value);
     ARGOSY_CUDA_LAUNCHED();
   });
 }
@@ -166,9 +167,13 @@ void triangle(cudaStream_t stream, int item_size, const void* x, void* out, int6
     const bool packed = columns % kPack<T> == 0 && aligned(x) && aligned(out);
     const auto run = [&]<int kEach>(std::integral_constant<int, kEach>) {
       const int64_t packs = columns / kEach;
-      triangles<T, kEach><<<grid(all * packs, kBlock), kBlock, 0, stream>>>(
-          static_cast<const T*>(x), static_cast<T*>(out), all, rows, static_cast<uint32_t>(packs),
-          diagonal, lower);
+      // A block takes several rows where they are short.
+      int across = 32;
+      while (across < kBlock && across < packs) across *= 2;
+      const dim3 block(static_cast<unsigned>(across), static_cast<unsigned>(kBlock / across));
+      triangles<T, kEach><<<grid(all, block.y, 32), block, 0, stream>>>(
+          static_cast<const T*>(x), static_cast<T*>(out), all, static_cast<uint32_t>(rows),
+          static_cast<uint32_t>(packs), diagonal, lower);
       ARGOSY_CUDA_LAUNCHED();
     };
     if (packed)

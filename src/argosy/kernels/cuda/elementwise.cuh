@@ -119,6 +119,7 @@ __device__ __forceinline__ void offsets_of(const Walk<count>& w, uint32_t item,
                                            int64_t (&offset)[count]) {
 #pragma unroll
   for (int k = 0; k < count; ++k) offset[k] = 0;
+#pragma unroll 1
   for (int d = w.rank - 1; d > 0; --d) {
     const uint32_t q = w.size[d].quotient(item), r = item - q * w.size[d].d;
 #pragma unroll
@@ -165,6 +166,11 @@ struct Slots<std::index_sequence<k...>, n, A...> : Slot<k, A, n>... {
 
 inline constexpr int kThreads = 256;
 
+// Several waves, of 6 or 8 blocks a multiprocessor, so that the last one weighs little.
+inline int blocks_for(int64_t items, int flight) {
+  return grid(items, int64_t{kThreads} * flight, 48);
+}
+
 template <class Op, int n, int flight, class N, class R, class... A>
 __global__ void __launch_bounds__(kThreads)
     each(const __grid_constant__ Walk<sizeof...(A) + 1> w, const N p) {
@@ -204,7 +210,9 @@ struct NumberOf {
   using type = ScalarFor<First>;
 };
 template <class Op, class First>
-  requires requires { typename Op::Number; }
+requires requires {
+  typename Op::Number;
+}
 struct NumberOf<Op, First> {
   using type = typename Op::Number;
 };
@@ -240,11 +248,14 @@ void run_each(cudaStream_t stream, const View* operands, const cpu::LoopParams* 
   for (int k = 0; k < kCount; ++k) data[k] = operands[k].data;
   const auto launch = [&](const Merged& m, void* const* at, int pack) {
     const Walk<kCount> w = walk_of<kCount>(m, at, pack);
-    const int blocks = grid(w.items, kThreads);
-    if (kPacked > 1 && pack == kPacked)
-      each<Op, kPacked, flight_of<Op>(kPacked), N, R, A...><<<blocks, kThreads, 0, stream>>>(w, p);
-    else
-      each<Op, 1, flight_of<Op>(1), N, R, A...><<<blocks, kThreads, 0, stream>>>(w, p);
+    if (kPacked > 1 && pack == kPacked) {
+      constexpr int kFlight = flight_of<Op>(kPacked);
+      each<Op, kPacked, kFlight, N, R, A...>
+          <<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, p);
+    } else {
+      constexpr int kFlight = flight_of<Op>(1);
+      each<Op, 1, kFlight, N, R, A...><<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, p);
+    }
     ARGOSY_CUDA_LAUNCHED();
   };
   const auto part = [&](const Merged& m, void* const* at) {
@@ -304,16 +315,16 @@ bool unary(cudaStream_t stream, const LoopCall& c, Types<T...>) {
 }
 template <class Op, class R = Same, class... T>
 bool binary(cudaStream_t stream, const LoopCall& c, Types<T...>) {
-  return ((c.key == dtype_id<T> && (run_each<Op, typename ResultOf<R, T>::type, T, T>(
-                                        stream, c.operands, c.params),
-                                    true)) ||
-          ...);
+  return (
+      (c.key == dtype_id<T> &&
+       (run_each<Op, typename ResultOf<R, T>::type, T, T>(stream, c.operands, c.params), true)) ||
+      ...);
 }
 template <class Op, class... T>
 bool ternary(cudaStream_t stream, const LoopCall& c, Types<T...>) {
-  return ((c.key == dtype_id<T> &&
-           (run_each<Op, T, T, T, T>(stream, c.operands, c.params), true)) ||
-          ...);
+  return (
+      (c.key == dtype_id<T> && (run_each<Op, T, T, T, T>(stream, c.operands, c.params), true)) ||
+      ...);
 }
 
 // For ops whose bits do not depend on the sign: kernels of unsigned types serve signed ones.

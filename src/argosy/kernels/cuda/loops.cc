@@ -2,7 +2,6 @@
 
 #include <unordered_map>
 
-
 namespace argosy::cuda {
 namespace {
 

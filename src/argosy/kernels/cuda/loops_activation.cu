@@ -14,10 +14,22 @@ __device__ __forceinline__ T clamp(T x, T low, T high) {
 // clang-format off
 ARGOSY_CUDA_OP(ReluOp, light, T x) { return x <= T(0) ? T(0) : x; } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(Relu6Op, light, T x) { return clamp(x, T(0), T(6)); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(LeakyReluOp, light, T x, const N& p) { return x > 0 ? x : x * p.a; } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(EluOp, medium, T x, const N& p) { return x > 0 ? x : p.a * expm1(x); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(CeluOp, medium, T x, const N& p) { return x > 0 ? x : p.a * expm1(x / p.a); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(SeluOp, medium, T x, const N& p) { return p.a * (x > 0 ? x : p.b * expm1(x)); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(LeakyReluOp, light, T x, const N& p) {
+  return x > 0 ? x : x * p.a;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(EluOp, medium, T x, const N& p) {
+  return x > 0 ? x : p.a * expm1(x);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(CeluOp, medium, T x, const N& p) {
+  return x > 0 ? x : p.a * expm1(x / p.a);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SeluOp, medium, T x, const N& p) {
+  return p.a * (x > 0 ? x : p.b * expm1(x));
+}
+ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(GeluOp, medium, T x) { return x * normal_cdf(x); } ARGOSY_CUDA_END
 // tanh form: Phi(x) ~ (1 + tanh(k (x + c x^3))) / 2.
 ARGOSY_CUDA_OP(GeluTanhOp, medium, T x) {
@@ -40,21 +52,39 @@ ARGOSY_CUDA_OP_WITH(SoftplusOp, medium, T x, const N& p) {
   return scaled > p.b ? x : softplus_of(scaled) / p.a;
 }
 ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(HardtanhOp, light, T x, const N& p) { return clamp(x, p.a, p.b); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(HardsigmoidOp, light, T x, const N& p) { return clamp(x * p.a + p.b, T(0), T(1)); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardtanhOp, light, T x, const N& p) {
+  return clamp(x, p.a, p.b);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardsigmoidOp, light, T x, const N& p) {
+  return clamp(x * p.a + p.b, T(0), T(1));
+}
+ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(HardswishOp, light, T x) { return x * clamp(x + 3, T(0), T(6)) / 6; } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(SoftshrinkOp, light, T x, const N& p) { return x - clamp(x, -p.a, p.a); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(HardshrinkOp, light, T x, const N& p) { return x >= -p.a && x <= p.a ? T(0) : x; } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(ThresholdedReluOp, light, T x, const N& p) { return x <= p.a ? p.b : x; } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(StanhOp, medium, T x, const N& p) { return p.b * tanh(p.a * x); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SoftshrinkOp, light, T x, const N& p) {
+  return x - clamp(x, -p.a, p.a);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardshrinkOp, light, T x, const N& p) {
+  return x >= -p.a && x <= p.a ? T(0) : x;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(ThresholdedReluOp, light, T x, const N& p) {
+  return x <= p.a ? p.b : x;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(StanhOp, medium, T x, const N& p) {
+  return p.b * tanh(p.a * x);
+}
+ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(PreluOp, light, T x, T w) { return x > 0 ? x : x * w; } ARGOSY_CUDA_END
 // clang-format on
 
 }  // namespace
 
-#define ARGOSY_FLOATS1(name, Op)                     \
+#define ARGOSY_FLOATS1(name, Op)                        \
   bool name##_loop(cudaStream_t s, const LoopCall& c) { \
-    return unary<Op>(s, c, Floats{});                \
+    return unary<Op>(s, c, Floats{});                   \
   }
 ARGOSY_FLOATS1(relu6, Relu6Op)
 ARGOSY_FLOATS1(leaky_relu, LeakyReluOp)

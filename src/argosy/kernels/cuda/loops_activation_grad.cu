@@ -14,10 +14,22 @@ __device__ __forceinline__ T mish_n(T x) {
 // clang-format off
 ARGOSY_CUDA_OP(ReluGradOp, light, T y, T dy) { return y > 0 ? dy : T(0); } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(Relu6GradOp, light, T y, T dy) { return y > 0 && y < 6 ? dy : T(0); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(LeakyReluGradOp, light, T x, T dy, const N& p) { return x > 0 ? dy : dy * p.a; } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(EluGradOp, medium, T x, T dy, const N& p) { return x > 0 ? dy : dy * p.a * exp(x); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(CeluGradOp, medium, T x, T dy, const N& p) { return x > 0 ? dy : dy * exp(x / p.a); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(SeluGradOp, light, T y, T dy, const N& p) { return y > 0 ? dy * p.a : dy * (y + p.a * p.b); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(LeakyReluGradOp, light, T x, T dy, const N& p) {
+  return x > 0 ? dy : dy * p.a;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(EluGradOp, medium, T x, T dy, const N& p) {
+  return x > 0 ? dy : dy * p.a * exp(x);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(CeluGradOp, medium, T x, T dy, const N& p) {
+  return x > 0 ? dy : dy * exp(x / p.a);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SeluGradOp, light, T y, T dy, const N& p) {
+  return y > 0 ? dy * p.a : dy * (y + p.a * p.b);
+}
+ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(GeluGradOp, medium, T x, T dy) {
   const T density = T(0.39894228040143267794) * exp(T(-0.5) * x * x);
   return dy * fma(x, density, normal_cdf(x));
@@ -57,15 +69,27 @@ ARGOSY_CUDA_OP_WITH(SoftplusGradOp, medium, T x, T dy, const N& p) {
   return scaled > p.b ? dy : dy * sigmoid_of(scaled);
 }
 ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(HardtanhGradOp, light, T x, T dy, const N& p) { return x > p.a && x < p.b ? dy : T(0); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(HardsigmoidGradOp, light, T y, T dy, const N& p) { return y > 0 && y < 1 ? dy * p.a : T(0); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardtanhGradOp, light, T x, T dy, const N& p) {
+  return x > p.a && x < p.b ? dy : T(0);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(HardsigmoidGradOp, light, T y, T dy, const N& p) {
+  return y > 0 && y < 1 ? dy * p.a : T(0);
+}
+ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(HardswishGradOp, light, T x, T dy) {
   const T slope = x >= 3 ? T(1) : x * T(1.0 / 3) + T(0.5);
   return x <= -3 ? T(0) : dy * slope;
 }
 ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(ShrinkGradOp, light, T x, T dy, const N& p) { return x >= -p.a && x <= p.a ? T(0) : dy; } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP_WITH(ThresholdedReluGradOp, light, T x, T dy, const N& p) { return x > p.a ? dy : T(0); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(ShrinkGradOp, light, T x, T dy, const N& p) {
+  return x >= -p.a && x <= p.a ? T(0) : dy;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(ThresholdedReluGradOp, light, T x, T dy, const N& p) {
+  return x > p.a ? dy : T(0);
+}
+ARGOSY_CUDA_END
 ARGOSY_CUDA_OP_WITH(StanhGradOp, medium, T x, T dy, const N& p) {
   const T t = tanh(p.a * x);
   return dy * p.a * p.b * (1 - t * t);
@@ -78,7 +102,10 @@ ARGOSY_CUDA_OP(RsqrtGradOp, light, T y, T dy) { return T(-0.5) * dy * y * y * y;
 ARGOSY_CUDA_OP(ReciprocalGradOp, light, T y, T dy) { return -dy * y * y; } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(LogGradOp, light, T x, T dy) { return dy / x; } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(SquareGradOp, light, T x, T dy) { return 2 * x * dy; } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP(AbsGradOp, light, T x, T dy) { return x > 0 ? dy : x < 0 ? -dy : 0 * dy; } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(AbsGradOp, light, T x, T dy) {
+  return x > 0 ? dy : x < 0 ? -dy : 0 * dy;
+}
+ARGOSY_CUDA_END
 // clang-format on
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "argosy/kernels/cuda/elementwise.cuh"
-#include "argosy/kernels/cuda/math.cuh"
 #include "argosy/kernels/cuda/loops_complex.h"
+#include "argosy/kernels/cuda/math.cuh"
 
 // ARGOSY_MATH_LOOPS of real numbers, but for the special functions.
 namespace argosy::cuda {
@@ -39,7 +39,10 @@ ARGOSY_CUDA_OP(DegreesOp, light, T x) { return x * T(57.295779513082320877); } A
 ARGOSY_CUDA_OP(RadiansOp, light, T x) { return x * T(0.017453292519943295769); } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(SameOp, light, T x) { return x; } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(ZeroOp, light, T) { return T(0); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP(AngleOp, light, T x) { return x < 0 ? T(3.14159265358979323846) : x - x; } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(AngleOp, light, T x) {
+  return x < 0 ? T(3.14159265358979323846) : x - x;
+}
+ARGOSY_CUDA_END
 // clang-format on
 
 // Integers are whole already.
@@ -51,8 +54,8 @@ bool rounded(cudaStream_t s, const LoopCall& c) {
 }  // namespace
 
 // Floating and complex.
-#define ARGOSY_BOTH(name, Op)                                     \
-  bool name##_loop(cudaStream_t s, const LoopCall& c) {           \
+#define ARGOSY_BOTH(name, Op)                                        \
+  bool name##_loop(cudaStream_t s, const LoopCall& c) {              \
     return unary<Op>(s, c, Floats{}) || complex_##name##_loop(s, c); \
   }
 #define ARGOSY_FLOATS1(name, Op)                        \

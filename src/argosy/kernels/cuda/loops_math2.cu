@@ -33,7 +33,10 @@ ARGOSY_CUDA_OP(Atan2Op, heavy, T a, T b) { return atan2(a, b); } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(HypotOp, heavy, T a, T b) { return hypot(a, b); } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(CopysignOp, light, T a, T b) { return copysign(a, b); } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(NextafterOp, heavy, T a, T b) { return nextafter(a, b); } ARGOSY_CUDA_END
-ARGOSY_CUDA_OP(HeavisideOp, light, T a, T b) { return a == T(0) ? b : static_cast<T>(a > T(0)); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(HeavisideOp, light, T a, T b) {
+  return a == T(0) ? b : static_cast<T>(a > T(0));
+}
+ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(LdexpOp, heavy, T a, T b) { return a * exp2(b); } ARGOSY_CUDA_END
 // clang-format on
 
@@ -50,8 +53,7 @@ ARGOSY_FLOATS2(ldexp, LdexpOp)
 ARGOSY_FLOATS2(logaddexp, LogaddexpOp)
 
 bool pow_loop(cudaStream_t s, const LoopCall& c) {
-  return binary<PowOp>(s, c, Floats{}) || binary<PowOp>(s, c, Integers{}) ||
-         complex_pow_loop(s, c);
+  return binary<PowOp>(s, c, Floats{}) || binary<PowOp>(s, c, Integers{}) || complex_pow_loop(s, c);
 }
 bool nextafter_loop(cudaStream_t s, const LoopCall& c) {
   return binary<NextafterOp>(s, c, Types<float, double>{});

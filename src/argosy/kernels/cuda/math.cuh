@@ -16,8 +16,7 @@ struct WrapOf {
   using type = T;
 };
 template <class T>
-  requires(std::is_integral_v<T>)
-struct WrapOf<T> {
+requires(std::is_integral_v<T>) struct WrapOf<T> {
   using type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 };
 template <class T>

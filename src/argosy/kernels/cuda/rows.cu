@@ -48,15 +48,6 @@ struct NumberItem {
   __device__ void operator()(int64_t i) const { item[i] = static_cast<uint32_t>(i); }
 };
 
-template <class T>
-struct Sums {
-  using type = Computed<T>;
-};
-template <>
-struct Sums<bool> {
-  using type = bool;
-};
-
 // A thread for each item and pack of columns; the one of a place's first item adds up all of them.
 template <class T, int kWide>
 struct AddRun {
@@ -154,6 +145,13 @@ __global__ void __launch_bounds__(kThreads)
           static_cast<Computed<T>>(static_cast<double>(load(row[k * column_stride])) * factor));
   }
 }
+
+template <class T>
+struct AddDense {
+  T* target;
+  const T* values;
+  __device__ void operator()(int64_t i) const { target[i] = plus(target[i], values[i]); }
+};
 
 struct CountRow {
   int* counts;
@@ -267,6 +265,13 @@ void add_rows(cudaStream_t stream, DType dtype, void* target, const void* values
     add(float{});
   else
     fail_dtype("add_rows", dtype);
+}
+
+void add_dense(cudaStream_t stream, DType dtype, void* target, const void* values, int64_t n) {
+  with_floating("add_rows", dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for_each_item(stream, n, AddDense<T>{static_cast<T*>(target), static_cast<const T*>(values)});
+  });
 }
 
 void renorm_rows(cudaStream_t stream, DType dtype, void* table, Index rows, int64_t n,

@@ -43,6 +43,9 @@ void add_rows(cudaStream_t stream, DType dtype, void* target, const void* values
               int64_t n, int64_t height, int64_t width, int64_t padding, bool by_count,
               bool ordered);
 
+// target[i] += values[i].
+void add_dense(cudaStream_t stream, DType dtype, void* target, const void* values, int64_t n);
+
 // Scales the rows of table [height, width] that `rows` names and whose norm is above max_norm.
 // Strides in elements. norm_type may be infinite.
 void renorm_rows(cudaStream_t stream, DType dtype, void* table, Index rows, int64_t n,

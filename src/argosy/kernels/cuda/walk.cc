@@ -64,8 +64,7 @@ void in_packs(const Merged& m, void* const* data, const int* item_sizes, int cou
   // A second launch takes longer than few elements one by one.
   constexpr int64_t kFew = 1 << 16;
   const int64_t size = m.shape[m.rank - 1], over = size % most;
-  if (!packs_fit(m, data, item_sizes, count, most) || (over && size < kFew))
-    return f(m, data, 1);
+  if (!packs_fit(m, data, item_sizes, count, most) || (over && size < kFew)) return f(m, data, 1);
   Merged part = m;
   part.shape[m.rank - 1] = size - over;
   f(part, data, most);

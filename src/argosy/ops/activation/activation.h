@@ -56,6 +56,19 @@ struct SeluAttrs {
 };
 ARGOSY_ATTRS(SeluAttrs, scale, alpha)
 
+struct RreluAttrs {
+  double lower = 1.0 / 8, upper = 1.0 / 3;
+  bool training = true;
+};
+ARGOSY_ATTRS(RreluAttrs, lower, upper, training)
+
+struct GumbelAttrs {
+  double temperature = 1;
+  bool hard = false;
+  int64_t axis = -1;
+};
+ARGOSY_ATTRS(GumbelAttrs, temperature, hard, axis)
+
 struct SoftplusAttrs {
   double beta = 1, threshold = 20;
 };

@@ -16,12 +16,6 @@ using op::InferContext;
 using op::KernelFrame;
 using op::Save;
 
-struct RreluAttrs {
-  double lower = 1.0 / 8, upper = 1.0 / 3;
-  bool training = true;
-};
-ARGOSY_ATTRS(RreluAttrs, lower, upper, training)
-
 void rrelu_infer(InferContext&, const RreluAttrs& a) {
   ARGOSY_CHECK(0 <= a.lower && a.lower <= a.upper && a.upper <= 1, invalid_argument)
       << "[rrelu] expected 0 <= lower <= upper <= 1, got lower " << a.lower << ", upper " << a.upper
@@ -72,13 +66,6 @@ ARGOSY_OP(rrelu, RreluAttrs)
     .gradient(rrelu_grad)
     .inference([](RreluAttrs& a) { a.training = false; })
     .done();
-
-struct GumbelAttrs {
-  double temperature = 1;
-  bool hard = false;
-  int64_t axis = -1;
-};
-ARGOSY_ATTRS(GumbelAttrs, temperature, hard, axis)
 
 void gumbel_infer(InferContext& c, const GumbelAttrs& a) {
   ARGOSY_CHECK(a.temperature > 0, invalid_argument)

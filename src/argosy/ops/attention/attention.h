@@ -56,6 +56,10 @@ Tensors attention_second_gradients(const Tensor& q, const Tensor& k, const Tenso
 // The op that keeps no scores; bits and factor as above.
 Tensor tiled_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                        const Tensor& bits, const ScoreAttrs& a, double factor);
+struct AttentionBitsAttrs {
+  op::Scalar p = 0.5;
+};
+ARGOSY_ATTRS(AttentionBitsAttrs, p)
 // Dropout's choices for weights, as bits.
 Tensor attention_bits(const Tensor& q, const Tensor& k, double p);
 

@@ -25,10 +25,7 @@ using op::Save;
 
 // --- choices of dropout ---
 
-struct BitsAttrs {
-  op::Scalar p = 0.5;
-};
-ARGOSY_ATTRS(BitsAttrs, p)
+using BitsAttrs = AttentionBitsAttrs;
 
 int64_t product(std::initializer_list<int64_t> sizes) {
   int64_t n = 1;

@@ -4,6 +4,7 @@
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/reduce.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/common/common.h"
 
 namespace argosy::ops {
 namespace {
@@ -11,12 +12,7 @@ namespace {
 using op::InferContext;
 using op::KernelFrame;
 
-struct ClipAttrs {
-  double max_norm = 1;
-  double norm_type = 2;
-  bool error_if_nonfinite = false;
-};
-ARGOSY_ATTRS(ClipAttrs, max_norm, norm_type, error_if_nonfinite)
+using ClipAttrs = ClipGradNormAttrs;
 
 void clip_infer(InferContext& c, const ClipAttrs& a) {
   ARGOSY_CHECK(a.norm_type >= 0, invalid_argument)

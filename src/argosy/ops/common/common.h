@@ -2,6 +2,10 @@
 
 #include "argosy/op/attrs.h"
 
+namespace argosy::op {
+struct KernelFrame;
+}
+
 // Functions of neural networks that belong to no other family.
 namespace argosy::ops {
 
@@ -78,6 +82,19 @@ struct DropoutAttrs {
   std::string mode = "upscale_in_train";
 };
 ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
+
+// Kernels of shuffle.cc; they only copy, wherever op::copy_into does.
+ARGOSY_API void pixel_shuffle_run(op::KernelFrame& f, const PixelShuffleAttrs& a);
+ARGOSY_API void pixel_unshuffle_run(op::KernelFrame& f, const PixelUnshuffleAttrs& a);
+ARGOSY_API void channel_shuffle_run(op::KernelFrame& f, const ChannelShuffleAttrs& a);
+ARGOSY_API void channel_unshuffle_run(op::KernelFrame& f, const ChannelShuffleAttrs& a);
+ARGOSY_API void temporal_shift_run(op::KernelFrame& f, const TemporalShiftAttrs& a);
+struct ClipGradNormAttrs {
+  double max_norm = 1;
+  double norm_type = 2;
+  bool error_if_nonfinite = false;
+};
+ARGOSY_ATTRS(ClipGradNormAttrs, max_norm, norm_type, error_if_nonfinite)
 
 // Rows of weight; zeros where x is padding_idx (-1: none).
 // sparse: the gradient of weight is row-sparse.

@@ -3,6 +3,7 @@
 
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
+#include "argosy/ops/creation/creation.h"
 
 // Ops that move whole channels or pixels about; the gradient moves them back.
 namespace argosy::ops {
@@ -94,14 +95,19 @@ Views views_of(const Tensor& small, const Tensor& large, int64_t r, bool last) {
           large.view(shape, {l.sn, l.sc, l.sh * r, l.sh, l.sw * r, l.sw})};
 }
 
-void shuffle_run(KernelFrame& f, const PixelShuffleAttrs& a) {
+}  // namespace
+
+void pixel_shuffle_run(KernelFrame& f, const PixelShuffleAttrs& a) {
   Views v = views_of(f.in[0], f.out[0], a.upscale_factor, a.data_format == "NHWC");
   op::copy_into(v.large, v.small);
 }
-void unshuffle_run(KernelFrame& f, const PixelUnshuffleAttrs& a) {
+
+void pixel_unshuffle_run(KernelFrame& f, const PixelUnshuffleAttrs& a) {
   Views v = views_of(f.out[0], f.in[0], a.downscale_factor, a.data_format == "NHWC");
   op::copy_into(v.small, v.large);
 }
+
+namespace {
 
 Tensor call(const char* op, const Tensor& x, const void* attrs) {
   return std::move(op::dispatch(op::get(op), Inputs({&x, 1}), attrs)[0]);
@@ -127,7 +133,7 @@ paddle.Size([1, 2, 4, 6]))")
     .input("x")
     .output("out")
     .infer(shuffle_infer)
-    .kernel("copy", shuffle_run)
+    .kernel("copy", pixel_shuffle_run)
     .gradient(shuffle_grad)
     .done();
 
@@ -142,7 +148,7 @@ paddle.Size([1, 8, 2, 3]))")
     .input("x")
     .output("out")
     .infer(unshuffle_infer)
-    .kernel("copy", unshuffle_run)
+    .kernel("copy", pixel_unshuffle_run)
     .gradient(unshuffle_grad)
     .done();
 
@@ -162,13 +168,24 @@ void channel_shuffle_infer(InferContext& c, const ChannelShuffleAttrs& a) {
 
 // Channels seen as [groups, C / groups] are transposed; inverse: back again.
 template <bool kInverse>
-void channel_shuffle_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
+void channels_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
   Image i = image_of(f.in[0], a.data_format == "NHWC");
   const int64_t rows = kInverse ? i.c / a.groups : a.groups, columns = i.c / rows;
   Shape shape{i.n, columns, rows, i.h, i.w};
   op::copy_into(f.out[0].view(shape, {i.sn, i.sc * rows, i.sc, i.sh, i.sw}),
                 f.in[0].view(shape, {i.sn, i.sc, i.sc * columns, i.sh, i.sw}));
 }
+
+}  // namespace
+
+void channel_shuffle_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
+  channels_run<false>(f, a);
+}
+void channel_unshuffle_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
+  channels_run<true>(f, a);
+}
+
+namespace {
 
 Tensors channel_shuffle_grad(const GradCall& c, const ChannelShuffleAttrs& a) {
   return call("channel_unshuffle", c.dy(), &a);
@@ -190,7 +207,7 @@ ARGOSY_OP(channel_shuffle, ChannelShuffleAttrs)
     .input("x")
     .output("out")
     .infer(channel_shuffle_infer)
-    .kernel("copy", channel_shuffle_run<false>)
+    .kernel("copy", channel_shuffle_run)
     .gradient(channel_shuffle_grad)
     .done();
 
@@ -199,7 +216,7 @@ ARGOSY_OP(channel_unshuffle, ChannelShuffleAttrs)
     .input("x")
     .output("out")
     .infer(channel_shuffle_infer)
-    .kernel("copy", channel_shuffle_run<true>)
+    .kernel("copy", channel_unshuffle_run)
     .gradient(channel_unshuffle_grad)
     .done();
 
@@ -218,10 +235,12 @@ void temporal_infer(InferContext& c, const TemporalShiftAttrs& a) {
       << ". Do this: pass 0.25, the usual one.";
 }
 
-void temporal_run(KernelFrame& f, const TemporalShiftAttrs& a) {
+}  // namespace
+
+void temporal_shift_run(KernelFrame& f, const TemporalShiftAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   Image i = image_of(x, a.data_format == "NHWC");
-  std::memset(out.raw(), 0, out.nbytes());
+  op::copy_into(out, constant(0, out.dtype(), out.place()));
   const int64_t t = a.seg_num, segments = i.n / t;
   const auto first = static_cast<int64_t>(static_cast<double>(i.c) * a.shift_ratio);
   const auto second = static_cast<int64_t>(static_cast<double>(i.c) * 2 * a.shift_ratio);
@@ -240,6 +259,8 @@ void temporal_run(KernelFrame& f, const TemporalShiftAttrs& a) {
   move(first, second, -forward);
   move(second, i.c, 0);
 }
+
+namespace {
 
 Tensors temporal_grad(const GradCall& c, const TemporalShiftAttrs& a) {
   TemporalShiftAttrs back = a;
@@ -262,7 +283,7 @@ paddle.Size([6, 4, 3, 2]))")
     .input("x", kFloating)
     .output("out")
     .infer(temporal_infer)
-    .kernel("copy", temporal_run)
+    .kernel("copy", temporal_shift_run)
     .gradient(temporal_grad)
     .done();
 

@@ -3,6 +3,7 @@
 
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
+#include "argosy/op/launch.h"
 #include "argosy/ops/creation/creation.h"
 
 namespace argosy::ops {
@@ -225,6 +226,17 @@ paddle.Size([2, 3]))")
     .uninitialized()
     .done();
 
+// By the kernel of t's device, without a copy from the host; false where it has none.
+bool filled_there(const Tensor& t, const Scalar& value) {
+  const FullAttrs attrs{{}, value, t.dtype()};
+  const op::KernelDef* kernel = op::find_kernel(full_op.def(), {}, &attrs, t.place().kind);
+  if (!kernel || kernel->device == DeviceKind::cpu) return false;
+  Tensors out{t};
+  op::KernelFrame frame{full_op.def(), {}, out};
+  op::launch(*kernel, frame, &attrs, t.place());
+  return true;
+}
+
 }  // namespace
 
 // Read through the cast loops from the widest form of the scalar.
@@ -261,7 +273,7 @@ Tensor constant(const Scalar& value, DType dtype, Place place) {
   Tensor t = Tensor::empty({}, dtype, place);
   if (place.kind == DeviceKind::cpu)
     fill(t, value);
-  else
+  else if (!filled_there(t, value))
     op::copy_into(t, constant(value, dtype));
   return t;
 }

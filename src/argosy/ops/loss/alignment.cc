@@ -102,13 +102,6 @@ Tensors kept_gradient(const GradCall& c, const A&) {
 
 // --- CTC ---
 
-struct CtcRowsAttrs {
-  int64_t blank = 0;
-  bool norm_by_times = false;
-  bool zero_infinity = false;
-};
-ARGOSY_ATTRS(CtcRowsAttrs, blank, norm_by_times, zero_infinity)
-
 void ctc_rows_infer(InferContext& c, const CtcRowsAttrs& a) {
   const Tensor &x = c.in[0], &labels = c.in[1];
   ARGOSY_CHECK(x.rank() == 3, invalid_argument)

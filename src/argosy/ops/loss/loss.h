@@ -62,6 +62,13 @@ ARGOSY_API Tensor class_weights(const Tensor& weight, const Tensor& label, int64
 // Sum of losses over sum of weights, 0 if that is 0.
 ARGOSY_API Tensor weighted_mean(const Tensor& losses, const Tensor& weights);
 
+struct CtcRowsAttrs {
+  int64_t blank = 0;
+  bool norm_by_times = false;
+  bool zero_infinity = false;
+};
+ARGOSY_ATTRS(CtcRowsAttrs, blank, norm_by_times, zero_infinity)
+
 struct HsigmoidPathAttrs {
   int64_t num_classes = 2;
 };

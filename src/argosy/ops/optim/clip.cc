@@ -4,20 +4,14 @@
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/optim/norm.h"
+#include "argosy/ops/optim/optim.h"
 #include "argosy/ops/sparse/sparse.h"
 
 // clip_by_norm, clip_by_global_norm.
 namespace argosy::ops {
 namespace {
 
-struct ClipAttrs {
-  double clip_norm = 1;
-};
-ARGOSY_ATTRS(ClipAttrs, clip_norm)
-struct ClipByNormAttrs {
-  double max_norm = 1;
-};
-ARGOSY_ATTRS(ClipByNormAttrs, max_norm)
+using ClipAttrs = ClipByGlobalNormAttrs;
 
 // The values that a gradient consists of, each once.
 Tensor values_of(const Tensor& t) {
@@ -101,12 +95,6 @@ ARGOSY_OP(clip_by_norm, ClipByNormAttrs)
     .infer(infer_layout)
     .kernel("fused", clip_by_norm)
     .done();
-
-struct ClipByValueAttrs {
-  double min = 0;
-  double max = 0;
-};
-ARGOSY_ATTRS(ClipByValueAttrs, min, max)
 
 void infer_rows(op::InferContext& c, const ClipByValueAttrs&) {
   c.out[0].layout = c.in[0].layout();

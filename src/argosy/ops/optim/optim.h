@@ -122,4 +122,25 @@ struct LambAttrs {
 };
 ARGOSY_ATTRS(LambAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon, decays, always_adapt)
 
+struct ClipByGlobalNormAttrs {
+  double clip_norm = 1;
+};
+ARGOSY_ATTRS(ClipByGlobalNormAttrs, clip_norm)
+
+struct ClipByNormAttrs {
+  double max_norm = 1;
+};
+ARGOSY_ATTRS(ClipByNormAttrs, max_norm)
+
+struct UnscaleAttrs {
+  double scale = 1;  // of the loss
+};
+ARGOSY_ATTRS(UnscaleAttrs, scale)
+
+struct ClipByValueAttrs {
+  double min = 0;
+  double max = 0;
+};
+ARGOSY_ATTRS(ClipByValueAttrs, min, max)
+
 }  // namespace argosy::ops

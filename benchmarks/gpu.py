@@ -1,0 +1,387 @@
+"""Argosy beside PyTorch on one GPU, in one process.
+
+    python benchmarks/gpu.py [NAME ..] [--seconds N] [--compile]
+
+Names pick figures by a part of their name. Each figure first compares its results with PyTorch's, then
+times both in turns; a ratio is our time over theirs, or for rates our share of what the column says.
+--compile adds torch.compile to the GPT step. A figure that fails prints why, and the others go on.
+
+* Times are wall times of calls between two synchronizations, medians of rounds, after warm-up.
+* "host" times are of the calls alone, without waiting for the GPU.
+* Bandwidths count each operand and result once; the goal is a share of what copying 1 GiB gets.
+"""
+
+import argparse
+import signal
+import statistics
+import sys
+import time
+import traceback
+
+import gpu_models
+import numpy as np
+import torch
+
+import argosy as p
+
+F = p.nn.functional
+TF = torch.nn.functional
+FIGURES = []  # (name, function)
+MISSED = []
+BFLOAT16 = "bfloat16"
+
+
+def figure(function):
+    FIGURES.append((function.__name__, function))
+    return function
+
+
+def row(name, ours, theirs, ratio, goal, good, note=""):
+    if not good:
+        MISSED.append(name)
+    verdict = "ok" if good else "MISSED"
+    print(
+        f"{name:36} {ours:>13} {theirs:>13} {ratio:7.2f} {goal:>8} {verdict:6} {note}", flush=True
+    )
+
+
+def sync():
+    p.device.synchronize("gpu:0")
+    torch.cuda.synchronize()
+
+
+def seconds_of(run, calls):
+    """Of one call, among so many between two synchronizations."""
+    sync()
+    begin = time.perf_counter()
+    for _ in range(calls):
+        run()
+    sync()
+    return (time.perf_counter() - begin) / calls
+
+
+def host_seconds_of(run, calls):
+    sync()
+    begin = time.perf_counter()
+    for _ in range(calls):
+        run()
+    found = (time.perf_counter() - begin) / calls
+    sync()
+    return found
+
+
+def medians(runs, of=seconds_of, rounds=7, seconds=0.08, most=2000):
+    """The median time of each function, timed in turns."""
+    calls = []
+    for run in runs:
+        run(), run()
+        once = of(run, 3)
+        calls.append(max(1, min(most, int(seconds / max(once, 1e-7)))))
+    times = [[of(run, n) for run, n in zip(runs, calls)] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*times)]
+
+
+def compare_times(name, ours, theirs, goal, note="", of=seconds_of, **options):
+    a, b = medians([ours, theirs], of, **options)
+    unit, scale = ("us", 1e6) if b < 1e-3 else ("ms", 1e3)
+    row(name, f"{a * scale:.2f} {unit}", f"{b * scale:.2f} {unit}", a / b, f"<= {goal}",
+        a / b <= goal, note)  # fmt: skip
+    return a, b
+
+
+def pair(shape, dtype="float32", seed=0, scale=1.0):
+    """The same numbers as a tensor of ours and one of theirs."""
+    torch.manual_seed(seed)
+    theirs = torch.randn(shape, device="cuda") * scale
+    ours = p.to_tensor(theirs.cpu().numpy())
+    return (ours, theirs) if dtype == "float32" else (ours.astype(dtype), theirs.to(getattr(torch, dtype)))  # fmt: skip
+
+
+def numbers(t):
+    if isinstance(t, torch.Tensor):
+        return t.detach().float().cpu().numpy()
+    return t.astype("float32").cpu().numpy()
+
+
+def check(ours, theirs, bound):
+    """Fails where results are apart by more than a share of the largest."""
+    for a, b in zip(ours, theirs):
+        a, b = numbers(a), numbers(b)
+        assert a.shape == b.shape, f"shapes {a.shape} and {b.shape}"
+        apart = float(np.abs(a - b).max() / (np.abs(b).max() + 1e-30))
+        assert apart < bound, f"results are apart by {apart:.3g} of the largest"
+
+
+# --- calls ---
+
+
+@figure
+def eager_calls():
+    a, ta = pair([16])
+    b, tb = pair([16], seed=1)
+    check([a + b], [ta + tb], 1e-6)
+    compare_times(
+        "a + b, 16 numbers, host", lambda: a + b, lambda: ta + tb, 0.5, of=host_seconds_of
+    )
+    c, tc = pair([16], seed=2)
+    c.stop_gradient, tc.requires_grad = False, True
+    compare_times(
+        "a + b with a gradient, host", lambda: c + b, lambda: tc + tb, 0.5, of=host_seconds_of
+    )
+    compare_times("relu, host", lambda: F.relu(a), lambda: TF.relu(ta), 0.5, of=host_seconds_of)
+    x, tx = pair([8, 8])
+    compare_times("8 x 8 product, host", lambda: x @ x, lambda: tx @ tx, 0.7, of=host_seconds_of)
+
+
+# --- products ---
+
+
+def product(name, m, n, k, dtype, bound):
+    a, ta = pair([m, k], dtype)
+    b, tb = pair([k, n], dtype, 1)
+    check([a @ b], [ta @ tb], bound)
+    ours, theirs = medians([lambda: a @ b, lambda: ta @ tb])
+    work = 2e-12 * m * n * k
+    row(name, f"{work / ours:.0f} TFLOPS", f"{work / theirs:.0f} TFLOPS", theirs / ours, ">= 0.97",
+        theirs / ours >= 0.97, "(share of theirs)")  # fmt: skip
+
+
+@figure
+def products():
+    product("product bfloat16 8192^3", 8192, 8192, 8192, BFLOAT16, 1e-2)
+    product("product bfloat16 8192 x 768 x 3072", 8192, 3072, 768, BFLOAT16, 1e-2)
+    product("product float32 4096^3", 4096, 4096, 4096, "float32", 1e-3)
+
+
+@figure
+def linear_with_gradients():
+    x, tx = pair([8192, 768], BFLOAT16)
+    w, tw = pair([768, 3072], BFLOAT16, 1, 0.03)
+    b, tb = pair([3072], BFLOAT16, 2)
+    for t, tt in ((x, tx), (w, tw), (b, tb)):
+        t.stop_gradient, tt.requires_grad = False, True
+    g, tg = pair([8192, 3072], BFLOAT16, 3)
+
+    def ours():
+        return p.grad(F.linear(x, w, b), [x, w, b], g)
+
+    def theirs():
+        return torch.autograd.grad(TF.linear(tx, tw.t(), tb), [tx, tw, tb], tg)
+
+    check(ours(), theirs(), 3e-2)
+    compare_times("linear, forward and backward", ours, theirs, 1.02)
+
+
+# --- bandwidth ---
+
+COPY = []  # bytes a second
+
+
+def copy_rate():
+    """What copying 1 GiB within the GPU gets, reads and writes counted."""
+    if not COPY:
+        x = torch.empty(1 << 28, device="cuda")
+        y = torch.empty_like(x)
+        (seconds,) = medians([lambda: y.copy_(x)])
+        COPY.append(2 * 4 * (1 << 28) / seconds)
+        print(f"copies {COPY[0] / 1e9:.0f} GB/s", flush=True)
+    return COPY[0]
+
+
+def bandwidth(name, ours, theirs, count, bound, goal=0.9):
+    """Functions that move `count` bytes."""
+    check([ours()], [theirs()], bound)
+    mine, other = (count / s for s in medians([ours, theirs]))
+    share = mine / copy_rate()
+    row(name, f"{mine / 1e9:.0f} GB/s", f"{other / 1e9:.0f} GB/s", share, f">= {goal}", share >= goal,
+        "(share of copying)")  # fmt: skip
+
+
+@figure
+def memory_bound():
+    copy_rate()
+    rows, width = 32768, 4096
+    n = rows * width
+    x, tx = pair([rows, width], BFLOAT16)
+    y, ty = pair([rows, width], BFLOAT16, 1)
+    w, tw = pair([width], BFLOAT16, 2)
+    b, tb = pair([width], BFLOAT16, 3)
+    bandwidth("add bfloat16", lambda: x + y, lambda: tx + ty, 6 * n, 1e-2)
+    bandwidth("gelu bfloat16", lambda: F.gelu(x), lambda: TF.gelu(tx), 4 * n, 1e-2)
+    bandwidth("softmax bfloat16", lambda: F.softmax(x), lambda: TF.softmax(tx, -1), 4 * n, 2e-2)
+    bandwidth("layer norm bfloat16", lambda: F.layer_norm(x, width, w, b),
+              lambda: TF.layer_norm(tx, (width,), tw, tb), 4 * n, 2e-2)  # fmt: skip
+    bandwidth("sum of rows bfloat16", lambda: x.sum(1), lambda: tx.sum(1), 2 * n, 2e-2)
+    bandwidth("cast to float32", lambda: x.astype("float32"), lambda: tx.float(), 6 * n, 1e-6)
+    bandwidth("transposed copy", lambda: x.t().contiguous(), lambda: tx.t().contiguous(), 4 * n, 1e-6,
+              0.8)  # fmt: skip
+    chain = p.jit.to_static(lambda x, y: F.silu(x * 1.5 + y) * x)
+    bandwidth("captured silu(1.5 x + y) x", lambda: chain(x, y),
+              lambda: TF.silu(tx * 1.5 + ty) * tx, 6 * n, 3e-2)  # fmt: skip
+
+
+@figure
+def gradients_of_norms():
+    rows, width = 16384, 4096
+    n = rows * width
+    x, tx = pair([rows, width], BFLOAT16)
+    g, tg = pair([rows, width], BFLOAT16, 1)
+    w, tw = pair([width], BFLOAT16, 2)
+    b, tb = pair([width], BFLOAT16, 3)
+    for t, tt in ((x, tx), (w, tw), (b, tb)):
+        t.stop_gradient, tt.requires_grad = False, True
+    y, ty = F.softmax(x), TF.softmax(tx, -1)
+    bandwidth("softmax, backward", lambda: p.grad(y, [x], g, retain_graph=True)[0],
+              lambda: torch.autograd.grad(ty, [tx], tg, retain_graph=True)[0], 6 * n, 2e-2)  # fmt: skip
+    z, tz = F.layer_norm(x, width, w, b), TF.layer_norm(tx, (width,), tw, tb)
+    bandwidth("layer norm, backward", lambda: p.grad(z, [x, w, b], g, retain_graph=True)[0],
+              lambda: torch.autograd.grad(tz, [tx, tw, tb], tg, retain_graph=True)[0],
+              6 * n, 3e-2, 0.8)  # fmt: skip
+
+
+# --- attention ---
+
+
+def attention_of(width):
+    shape = [8, 2048, 16, width]
+    ours, theirs = zip(*(pair(shape, BFLOAT16, seed) for seed in range(4)))
+    for t, tt in zip(ours[:3], theirs[:3]):
+        t.stop_gradient, tt.requires_grad = False, True
+
+    def forward():
+        return F.scaled_dot_product_attention(*ours[:3], is_causal=True)
+
+    def their_forward():
+        q, k, v = (t.transpose(1, 2) for t in theirs[:3])
+        return TF.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+
+    def both():
+        return p.grad(forward(), ours[:3], ours[3])
+
+    def their_both():
+        return torch.autograd.grad(their_forward(), theirs[:3], theirs[3])
+
+    check([forward(), *both()], [their_forward(), *their_both()], 3e-2)
+    note = f"{4 * 8 * 16 * 2048 * 2048 * width / 2 * 1e-12:.3f} TFLOP forward"
+    compare_times(f"attention {width}, forward", forward, their_forward, 1.1, note)
+    compare_times(f"attention {width}, and backward", both, their_both, 1.1)
+
+
+@figure
+def attention_64():
+    attention_of(64)
+
+
+@figure
+def attention_128():
+    attention_of(128)
+
+
+# --- training steps ---
+
+
+def peak_of(ours, theirs):
+    """MiB at most in a step of each."""
+    sync()
+    p.device.cuda.reset_max_memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    ours()
+    theirs()
+    sync()
+    return p.device.cuda.max_memory_allocated() / 2**20, torch.cuda.max_memory_allocated() / 2**20
+
+
+def train(name, step, captured, theirs, goals, batch):
+    """Steps of three trainers that start from the same weights: eager, captured, PyTorch's."""
+    first, again, want = float(step()), float(captured()), float(theirs())
+    for loss in (first, again):
+        assert abs(loss - want) < 0.03 * abs(want), f"losses {first}, {again}, theirs {want}"
+    note = f"loss {first:.4f}, theirs {want:.4f}"
+    options = {"rounds": 5, "seconds": 0.3, "most": 20}
+    _, their = compare_times(f"{name}, eager", step, theirs, goals[0], note, **options)
+    compare_times(f"{name}, captured", captured, theirs, goals[1], f"{batch / their:.0f} a second: theirs",
+                  **options)  # fmt: skip
+    mine, other = peak_of(step, theirs)
+    row(
+        f"{name}, peak",
+        f"{mine:.0f} MiB",
+        f"{other:.0f} MiB",
+        mine / other,
+        "<= 1.1",
+        mine <= 1.1 * other,
+    )
+
+
+@figure
+def resnet50():
+    batch = 64
+    x, tx = pair([batch, 3, 224, 224])
+    label = np.arange(batch) * 7 % 1000
+    y, ty = p.to_tensor(label), torch.from_numpy(label).cuda()
+    tx = tx.to(memory_format=torch.channels_last)
+    step, captured, theirs = gpu_models.resnet_steps(x, y, tx, ty)
+    train("ResNet-50, 64 pictures", step, captured, theirs, (1.0, 0.9), batch)
+
+
+@figure
+def gpt():
+    batch, length = 8, 1024
+    ids = np.random.default_rng(0).integers(0, gpu_models.WORDS, [batch, length + 1])
+    x, y = p.to_tensor(ids[:, :-1].copy()), p.to_tensor(ids[:, 1:].copy())
+    tx, ty = (torch.from_numpy(ids[:, s].copy()).cuda() for s in (slice(0, -1), slice(1, None)))
+    step, captured, theirs, model = gpu_models.gpt_steps(x, y, tx, ty)
+    train("GPT 12 x 768, 8 x 1024", step, captured, theirs, (1.0, 0.8), batch * length)
+    if OPTIONS.compile:
+        compiled = gpu_models.their_gpt_step(torch.compile(model), tx, ty)
+        compiled()
+        compare_times("GPT, captured beside torch.compile", captured, compiled, 1.0,
+                      rounds=5, seconds=0.3, most=20)  # fmt: skip
+
+
+# --- the run ---
+
+
+class Late(BaseException):
+    """Ends a figure that has had its time; no Exception, so that nobody swallows it."""
+
+
+def on_alarm(*_):
+    raise Late
+
+
+def main():
+    p.set_device("gpu:0")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    print(p.device.get_device_name(), "torch", torch.__version__)
+    print(f"{'':36} {'ours':>13} {'theirs':>13} {'ratio':>7} {'goal':>8}", flush=True)
+    signal.signal(signal.SIGALRM, on_alarm)
+    for name, run in FIGURES:
+        if OPTIONS.names and not any(part in name for part in OPTIONS.names):
+            continue
+        begin = time.perf_counter()
+        signal.alarm(OPTIONS.seconds)
+        try:
+            run()
+        except Late:
+            print(f"{name}: stopped after {OPTIONS.seconds} s", flush=True)
+        except Exception as error:
+            signal.alarm(0)
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            text = " ".join(str(error).split())[:300]
+            print(f"{name}: {type(error).__name__} at {at.name}:{at.lineno}: {text}", flush=True)
+            MISSED.append(name)
+        finally:
+            signal.alarm(0)
+        print(f"  {name} took {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
+        p.device.cuda.empty_cache()
+        torch.cuda.empty_cache()
+    print("missed:", ", ".join(MISSED) or "nothing")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seconds", type=int, default=45, help="most of one figure")
+    parser.add_argument("--compile", action="store_true")
+    OPTIONS = parser.parse_args()
+    main()

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "argosy/cuda/call.h"
+
+namespace argosy::cuda {
+
+// A row-sparse tensor of the rows (int64 [n], values [n, width]) that are in [0, height) and not
+// padding; the host waits for their number.
+Tensor kept_rows(cudaStream_t stream, const Tensor& rows, const Tensor& values, int64_t height,
+                 int64_t padding);
+
+}  // namespace argosy::cuda
