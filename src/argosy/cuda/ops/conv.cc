@@ -1,7 +1,6 @@
 #include "argosy/kernels/cuda/conv.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "argosy/base/flags.h"
 #include "argosy/cuda/call.h"
@@ -12,19 +11,13 @@ namespace {
 
 using op::KernelFrame;
 
-// Set, if this build knows the flag.
-bool flag_set(std::string_view name) {
-  for (const flags::Flag& flag : flags::all())
-    if (name == flag.name()) return flag.boolean();
-  return false;
-}
-
 ConvOptions options() {
+  static const flags::Flag& tf32 = flags::find("FLAGS_allow_tf32");
   static const flags::Flag& deterministic = flags::find("FLAGS_cudnn_deterministic");
   static const flags::Flag& search = flags::find("FLAGS_cudnn_exhaustive_search");
   static const flags::Flag& limit = flags::find("FLAGS_conv_workspace_size_limit");
   ConvOptions o;
-  o.tf32 = flag_set("FLAGS_allow_tf32");
+  o.tf32 = tf32.boolean();
   o.deterministic = deterministic.boolean();
   o.search = search.boolean();
   o.workspace = std::max<int64_t>(limit.integer(), 0) << 20;

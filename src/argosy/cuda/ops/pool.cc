@@ -62,14 +62,25 @@ void run_adaptive_max(KernelFrame& f, const AdaptivePoolAttrs& a) {
   run_max(f, adaptive(a.cl));
 }
 
-// Windows of the fractional form, which has no kernel sizes either, are not those of the adaptive
-// one, so indices may be anywhere then. Indices outside of the plane are left out.
+// Are all indices in their windows? Those of the fractional form, which has no kernel sizes either,
+// are not in the windows of the adaptive one, and those of a window of nothing but padding lie
+// somewhere else.
+bool in_windows(const PoolShape& s) {
+  bool all = !s.adaptive;
+  for (int d = 0; d < 3; ++d)
+    all = all && s.kernel[d] > s.pad[d] && (s.out[d] - 1) * s.stride[d] - s.pad[d] < s.in[d];
+  return all;
+}
+// dy at the indices: those outside of the plane are left out.
+void max_backward(cudaStream_t stream, DType dtype, const PoolShape& s, const Tensor& dy,
+                  const int32_t* indices, const Tensor& dx) {
+  const auto backward = in_windows(s) ? max_pool_gather : max_pool_scatter;
+  backward(stream, dtype, s, dy.raw(), indices, dx.raw());
+}
 void run_max_grad(KernelFrame& f, const PoolAttrs& a) {
   const Tensor &dy = f.in[0], &indices = f.in[1], &dx = f.out[0];
   if (dx.numel() == 0) return;
-  const PoolShape s = shape_of(f, dx, dy, a);
-  const auto backward = s.adaptive ? max_pool_scatter : max_pool_gather;
-  backward(stream_of(f), dx.dtype(), s, dy.raw(), indices.data<int32_t>(), dx.raw());
+  max_backward(stream_of(f), dx.dtype(), shape_of(f, dx, dy, a), dy, indices.data<int32_t>(), dx);
 }
 
 void run_max_indices(KernelFrame& f, const PoolAttrs& a) {
@@ -150,7 +161,7 @@ void run_lp_grad(KernelFrame& f, const LpPoolAttrs& a) {
                             dx.raw());
   const Scratch indices(stream, static_cast<size_t>(y.numel()) * sizeof(int32_t));
   max_pool(stream, x.dtype(), s, x.raw(), nullptr, indices.data<int32_t>());
-  max_pool_gather(stream, x.dtype(), s, dy.raw(), indices.data<int32_t>(), dx.raw());
+  max_backward(stream, x.dtype(), s, dy, indices.data<int32_t>(), dx);
 }
 
 // --- unpool ---

@@ -80,6 +80,11 @@ __global__ void taps_kernel(Axes axes) {
       antialias_taps(axis, mode == InterpMode::cubic, k, index, weight);
       continue;
     }
+    if (axis.taps == 1 && mode != InterpMode::nearest) {  // a dimension that is not there
+      index[0] = 0;
+      weight[0] = 1;
+      continue;
+    }
     const float position = static_cast<float>(k);
     float source = axis.half ? __fsub_rn(__fmul_rn(axis.ratio, position + 0.5f), 0.5f)
                              : __fmul_rn(axis.ratio, position);
