@@ -165,6 +165,7 @@ void conv_forward(cudaStream_t stream, DType dtype, const ConvShape& s, const Co
                    image(y, dtype, first, each_y));
     });
   }
+  if (takes_depthwise(s)) return depthwise_forward(stream, dtype, s, x, w, bias, y);
   if (goes_direct(s)) return direct_forward(stream, dtype, s, x, w, bias, y);
   Operands operands(stream, dtype, s);
   if (!operands.takes()) return direct_forward(stream, dtype, s, x, w, bias, y);
@@ -189,6 +190,7 @@ void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvO
                 image(dx, dtype, first, each_x));
     });
   }
+  if (takes_depthwise(s)) return depthwise_data(stream, dtype, s, dy, w, dx);
   if (goes_direct(s)) return direct_data(stream, dtype, s, dy, w, dx);
   Operands operands(stream, dtype, s);
   if (!operands.takes()) return direct_data(stream, dtype, s, dy, w, dx);
@@ -202,6 +204,7 @@ void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvO
 
 void conv_weight(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
                  const void* x, const void* dy, void* dw) {
+  if (takes_depthwise(s)) return depthwise_weight(stream, dtype, s, x, dy, dw);
   if (goes_direct(s)) return direct_weight(stream, dtype, s, x, dy, dw);
   Operands operands(stream, dtype, s);
   if (!operands.takes()) return direct_weight(stream, dtype, s, x, dy, dw);
