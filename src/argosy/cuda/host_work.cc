@@ -29,7 +29,8 @@ bool same_elements(const Tensor& a, const Tensor& b) {
 // An operand in the host's memory, in memory of its own, since the kernel may write it.
 Tensor here(const Tensor& t) {
   if (!t.defined()) return t;
-  if (t.layout() == Layout::strided && !t.has_data() && t.numel()) return t;  // its shape is read
+  if (t.layout() != Layout::strided) return op::to_place(t, Place{});
+  if (!t.has_data() && t.numel()) return Tensor::describe(t.shape(), t.dtype());  // shape is read
   return op::to_host(t);
 }
 

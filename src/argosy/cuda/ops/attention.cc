@@ -1,8 +1,8 @@
 #include "argosy/ops/attention/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "argosy/cuda/call.h"
 #include "argosy/kernels/cuda/attention.h"
@@ -10,6 +10,7 @@
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/math/math.h"
 
 // Attention that keeps no scores. What is not here runs by the composition.
 namespace argosy::cuda {
@@ -17,9 +18,13 @@ namespace {
 
 using op::Inputs;
 using op::KernelFrame;
+using ops::PackedAttrs;
 using ops::TiledAttrs;
 
 constexpr int64_t kMostSize = 256;
+// cuDNN compiles for each problem anew, which takes seconds: not for short ones, nor for each step
+// of a generation, whose keys grow.
+constexpr int64_t kFewQueries = 64;
 
 const char* tiled_match(const Inputs& in, const TiledAttrs&) {
   const Tensor &q = in[0], &v = in[2];
@@ -27,6 +32,7 @@ const char* tiled_match(const Inputs& in, const TiledAttrs&) {
   if (in[4].defined()) return "dropout's choices as bits";
   for (size_t i = 0; i < 3; ++i)
     if (in[i].numel() == 0) return "an empty operand";
+  if (q.dim(1) < kFewQueries) return "few queries";
   for (int64_t size : {q.dim(3), v.dim(3)})
     if (size % 8 != 0 || size > kMostSize) return "sizes of heads must be multiples of 8 up to 256";
   return nullptr;
@@ -57,15 +63,16 @@ HeadMatrices matrices(const Tensor& x) {
   return {x.raw(), s[0], s[1], s[2]};
 }
 
-// Of the scores, to be added; undefined if there is none. A query that no key takes part with may
-// give any of 0 and NaN.
+// To be added to the scores; undefined if there is none. No number in it is less than `least`,
+// since a block of scores that all are -inf would give NaN. So a query that no key takes part with
+// gives the mean of what it is masked from, not NaN.
 Tensor added_mask(const Tensor& mask, const Tensor& q) {
-  if (!mask.defined() || mask.dtype() != DType::bool_)
-    return mask.defined() ? op::contiguous(mask) : mask;
+  if (!mask.defined()) return mask;
   const op::GradMode off(false);
-  const double none = -std::numeric_limits<double>::infinity();
-  return ops::where(mask, ops::constant(0.0, q.dtype(), q.place()),
-                    ops::constant(none, q.dtype(), q.place()));
+  const Tensor least =
+      ops::constant(q.dtype() == DType::float16 ? -65504.0 : -1e30, q.dtype(), q.place());
+  if (mask.dtype() != DType::bool_) return ops::maximum(op::contiguous(mask), least);
+  return ops::where(mask, ops::constant(0.0, q.dtype(), q.place()), least);
 }
 
 struct Call {
@@ -106,7 +113,8 @@ Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
 }
 
 // Where cuDNN has no kernel, which match cannot know.
-void by_parts(KernelFrame& f, const TiledAttrs& attrs) {
+template <class Attrs>
+void by_parts(KernelFrame& f, const Attrs& attrs) {
   const op::GradMode off(false);
   const Tensors parts = f.op.compose(f.in, &attrs);
   for (size_t i = 0; i < f.out.size(); ++i) op::copy_into(f.out[i], parts[i]);
@@ -133,6 +141,81 @@ void grad_run(KernelFrame& f, const TiledAttrs& attrs) {
     add_kernel<TiledAttrs>("tiled_attention", tiled_match, tiled_run, /*strided=*/true);
 [[maybe_unused]] const bool tiled_grad_added =
     add_kernel<TiledAttrs>("tiled_attention_grad", tiled_match, grad_run, /*strided=*/true);
+
+// --- of each sequence of a packed batch ---
+
+constexpr int64_t kMostPackedSize = 128;
+
+// The same of both ops: a log_sum that this forward pass made is read by this gradient only.
+const char* packed_match(const Inputs& in, const PackedAttrs&) {
+  const Tensor &q = in[0], &k = in[1], &v = in[2];
+  if (!kHalf.has(q.dtype())) return "only 16-bit numbers";
+  for (size_t i = 0; i < 3; ++i)
+    if (in[i].numel() == 0) return "an empty operand";
+  if (in[3].numel() < 2) return "no sequence";
+  if (in[3].dtype() != in[4].dtype()) return "starts of two dtypes";
+  if (q.dim(0) < kFewQueries) return "few queries";
+  for (int64_t size : {q.dim(2), v.dim(2)})
+    if (size % 16 != 0 || size > kMostPackedSize)
+      return "sizes of heads must be multiples of 16 up to 128";
+  const int64_t widest = std::max(q.dim(2), v.dim(2));
+  if (std::max(q.dim(0) * q.dim(1), k.dim(0) * k.dim(1)) * widest >= int64_t{1} << 31)
+    return "2^31 elements";
+  return nullptr;
+}
+
+PackedAttention packed_of(const Inputs& in, const PackedAttrs& attrs) {
+  const Tensor &q = in[0], &k = in[1], &v = in[2];
+  PackedAttention a;
+  a.type = q.dtype();
+  a.sequences = in[3].numel() - 1;
+  a.rows = q.dim(0);
+  a.key_rows = k.dim(0);
+  a.heads = q.dim(1);
+  a.key_heads = k.dim(1);
+  a.size = q.dim(2);
+  a.value_size = v.dim(2);
+  a.scale = attrs.scale == 0 ? 1 / std::sqrt(static_cast<double>(q.dim(2))) : attrs.scale;
+  a.causal = attrs.is_causal;
+  a.query = q.raw();
+  a.key = k.raw();
+  a.value = v.raw();
+  a.starts_type = in[3].dtype();
+  a.starts_q = in[3].raw();
+  a.starts_k = in[4].raw();
+  return a;
+}
+
+bool packed_aligned(const KernelFrame& f) {
+  return is_aligned(f.in[0]) && is_aligned(f.in[1]) && is_aligned(f.in[2]) && are_aligned(f.out);
+}
+
+// log_sum [heads, rows] holds [rows, heads], as cuDNN has it.
+void packed_run(KernelFrame& f, const PackedAttrs& attrs) {
+  const Tensor &out = f.out[0], &log_sum = f.out[1];
+  const PackedAttention a = packed_of(f.in, attrs);
+  if (packed_aligned(f) && packed_attention(stream_of(f), a, out.raw(), log_sum.data<float>()))
+    return;
+  const op::GradMode off(false);
+  const Tensors parts = f.op.compose(f.in, &attrs);
+  op::copy_into(out, parts[0]);
+  op::copy_into(log_sum.view(log_sum.shape(), {1, a.heads}), parts[1]);
+}
+
+void packed_grad_run(KernelFrame& f, const PackedAttrs& attrs) {
+  const Tensor &out = f.in[5], &log_sum = f.in[6], &dy = f.in[7];
+  const PackedAttention a = packed_of(f.in, attrs);
+  if (packed_aligned(f) && is_aligned(out) && is_aligned(dy) &&
+      packed_attention_grad(stream_of(f), a, out.raw(), log_sum.data<float>(), dy.raw(),
+                            f.out[0].raw(), f.out[1].raw(), f.out[2].raw()))
+    return;
+  by_parts(f, attrs);
+}
+
+[[maybe_unused]] const bool packed_added =
+    add_kernel<PackedAttrs>("packed_attention", packed_match, packed_run);
+[[maybe_unused]] const bool packed_grad_added =
+    add_kernel<PackedAttrs>("packed_attention_grad", packed_match, packed_grad_run);
 
 }  // namespace
 }  // namespace argosy::cuda

@@ -1,6 +1,9 @@
 #include "argosy/ops/manip/kernels.h"
 
+#include <vector>
+
 #include "argosy/cuda/ops/move_operands.h"
+#include "argosy/kernels/cuda/join.h"
 #include "argosy/kernels/cuda/rearrange.h"
 #include "argosy/ops/operands.h"
 
@@ -13,12 +16,55 @@ using op::NoAttrs;
 
 // --- joined and taken apart ---
 
-[[maybe_unused]] const bool concat_added =
-    add_kernel<ops::JoinAxisAttrs>("concat", ops::concat_run, true);
+// The sizes of t before axis, and from it on in bytes, as one.
+int64_t before(const Shape& shape, int axis) {
+  int64_t n = 1;
+  for (int d = 0; d < axis; ++d) n *= shape[d];
+  return n;
+}
+int64_t bytes_from(const Tensor& t, int axis) {
+  int64_t n = item_size(t.dtype());
+  for (int d = axis; d < t.rank(); ++d) n *= t.dim(d);
+  return n;
+}
+
+// All parts at once, where they lie as they are needed; false where not.
+bool move_at_once(KernelFrame& f, const Tensor& whole, std::span<const Tensor> parts, int axis,
+                  bool apart) {
+  bool fits = whole.is_contiguous() && parts.size() > 1;
+  for (const Tensor& t : parts) fits &= t.is_contiguous() && t.dtype() == whole.dtype();
+  if (!fits) return false;
+  if (whole.numel() == 0) return true;
+  std::vector<Part> list;
+  for (const Tensor& t : parts)
+    list.push_back({t.numel() ? t.raw() : nullptr, bytes_from(t, axis)});
+  move_parts(stream_of(f), whole.raw(), list, before(whole.shape(), axis), bytes_from(whole, axis),
+             apart);
+  return true;
+}
+int axis_of(const ops::JoinAxisAttrs& a, int rank) {
+  return a.axis.size() == 1 && a.axis.symbols.empty() ? normalize_axis("concat", a.axis[0], rank)
+                                                      : 0;
+}
+
+void concat(KernelFrame& f, const ops::JoinAxisAttrs& a) {
+  const Tensor& out = f.out[0];
+  if (!move_at_once(f, out, f.in.list(0), axis_of(a, out.rank()), false)) ops::concat_run(f, a);
+}
+[[maybe_unused]] const bool concat_added = add_kernel<ops::JoinAxisAttrs>("concat", concat, true);
+
+void split_like(KernelFrame& f, const ops::JoinAxisAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (!move_at_once(f, x, f.out, axis_of(a, x.rank()), true)) ops::split_like_run(f, a);
+}
 [[maybe_unused]] const bool split_like_added =
-    add_kernel<ops::JoinAxisAttrs>("split_like", ops::split_like_run, true);
-[[maybe_unused]] const bool stack_added =
-    add_kernel<ops::JoinAxisAttrs>("stack", ops::stack_run, true);
+    add_kernel<ops::JoinAxisAttrs>("split_like", split_like, true);
+
+void stack(KernelFrame& f, const ops::JoinAxisAttrs& a) {
+  const Tensor& out = f.out[0];
+  if (!move_at_once(f, out, f.in.list(0), axis_of(a, out.rank()), false)) ops::stack_run(f, a);
+}
+[[maybe_unused]] const bool stack_added = add_kernel<ops::JoinAxisAttrs>("stack", stack, true);
 [[maybe_unused]] const bool unbind_added =
     add_kernel<ops::UnbindAttrs>("unbind", ops::unbind_nothing);
 [[maybe_unused]] const bool unstack_added =
@@ -87,7 +133,36 @@ void slice_grad(KernelFrame& f, const ops::SliceAttrs& a) {
 
 [[maybe_unused]] const bool flip_added = add_kernel<ops::FlipAttrs>("flip", ops::flip_run, true);
 [[maybe_unused]] const bool roll_added = add_kernel<ops::RollAttrs>("roll", ops::roll_run);
-[[maybe_unused]] const bool tile_added = add_kernel<ops::TileAttrs>("tile", ops::tile_run);
+
+// One copy of x with dimensions in which it repeats, where they are few enough.
+void tile(KernelFrame& f, const ops::TileAttrs& a) {
+  const Tensor &x = f.in[0], &out = f.out[0];
+  if (out.numel() == 0) return;
+  const int rank = out.rank(), lead = rank - x.rank();
+  std::vector<int64_t> sizes, strides;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t size = d < lead ? 1 : x.dim(d - lead);
+    const int64_t stride = d < lead ? 0 : x.strides()[d - lead], times = out.dim(d) / size;
+    if (times > 1) {
+      sizes.push_back(times);
+      strides.push_back(0);
+    }
+    if (size == 1) continue;
+    const bool joins = times == 1 && !sizes.empty() && strides.back() == stride * size;
+    if (joins) {
+      sizes.back() *= size;
+      strides.back() = stride;
+    } else {
+      sizes.push_back(size);
+      strides.push_back(stride);
+    }
+  }
+  if (sizes.size() > static_cast<size_t>(argosy::kMaxRank)) return ops::tile_run(f, a);
+  const Shape shape{std::span<const int64_t>(sizes)};
+  op::copy_into(out.view(shape, shape.contiguous_strides()),
+                x.view(shape, Shape{std::span<const int64_t>(strides)}));
+}
+[[maybe_unused]] const bool tile_added = add_kernel<ops::TileAttrs>("tile", tile);
 [[maybe_unused]] const bool tile_grad_added =
     add_kernel<ops::TileGradAttrs>("tile_grad", ops::tile_grad_run);
 [[maybe_unused]] const bool diagonal_scatter_added =

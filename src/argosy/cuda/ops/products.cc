@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "argosy/base/device.h"
 #include "argosy/cuda/call.h"
@@ -103,8 +104,9 @@ void gated_run(KernelFrame& f, const GatedAttrs& a) {
   // The product goes where the gate is not, which may be the result's memory.
   const bool in_place = out.raw() == gate.raw();
   const auto bytes = static_cast<size_t>(out.numel()) * static_cast<size_t>(item_size(out.dtype()));
-  const Scratch apart(stream, in_place ? bytes : 0);
-  p.c = in_place ? apart.data() : out.raw();
+  std::optional<Scratch> apart;
+  if (in_place) apart.emplace(stream, bytes);
+  p.c = in_place ? apart->data() : out.raw();
   gemm(stream, p);
   open_gate(stream, p.dtype, out.raw(), p.c, gate.raw(), a.factor, out.numel());
 }

@@ -42,4 +42,42 @@ bool attention(cudaStream_t stream, const Attention& a, void* out, float* log_su
 bool attention_grad(cudaStream_t stream, const Attention& a, const void* out, const float* log_sum,
                     const void* dout, void* dquery, void* dkey, void* dvalue);
 
+// --- of each sequence of a packed batch ---
+
+// query [rows, heads, size], key [key_rows, key_heads, size], value likewise, without gaps;
+// sequence i takes the rows from starts_q[i] to starts_q[i + 1], starts_k for keys. Bounds outside
+// of the rows count as the first or the last. REQUIRES: no size is 0; size and value_size are
+// multiples of 16 and at most 128; no operand has 2^31 elements.
+struct PackedAttention {
+  DType type = DType::float16;
+  int64_t sequences = 0, rows = 0, key_rows = 0;
+  int64_t heads = 0, key_heads = 0, size = 0, value_size = 0;
+  double scale = 1;
+  bool causal = false;  // row i of a sequence takes part with its keys up to i
+  const void *query = nullptr, *key = nullptr, *value = nullptr;
+  DType starts_type = DType::int32;  // or int64
+  const void *starts_q = nullptr, *starts_k = nullptr;
+};
+
+// out [rows, heads, value_size], 0 where a row has no keys; log_sum [rows, heads], anything there.
+bool packed_attention(cudaStream_t stream, const PackedAttention& a, void* out, float* log_sum);
+bool packed_attention_grad(cudaStream_t stream, const PackedAttention& a, const void* out,
+                           const float* log_sum, const void* dout, void* dquery, void* dkey,
+                           void* dvalue);
+
+// What cuDNN reads of the sequences, for `most` of which only the first exist: lengths of query and
+// key [most], both 0 where one is, then for each of the 5 tensors how far each sequence begins from
+// its first element [most + 1], `widths` being the elements of a row. Lists are places_step apart.
+inline constexpr int kPackedTensors = 5;
+struct PackedPlaces {
+  DType starts_type;
+  const void *starts_q, *starts_k;
+  int64_t sequences, most, rows, key_rows;
+  int64_t widths[kPackedTensors];  // query, key, value, out, log_sum
+};
+constexpr int64_t places_step(int64_t most) {
+  return (most + 4) / 4 * 4;
+}
+void packed_places(cudaStream_t stream, const PackedPlaces& p, int32_t* to);
+
 }  // namespace argosy::cuda

@@ -1,5 +1,5 @@
-#include "argosy/kernels/cuda/each.cuh"
 #include "argosy/kernels/cuda/attention_masks.h"
+#include "argosy/kernels/cuda/each.cuh"
 
 namespace argosy::cuda {
 namespace {

@@ -178,7 +178,7 @@ Alignments alignments(const Product& p) {
 
 // All that the choice depends on.
 using Key = std::array<int64_t, 18>;
-Key key_of(const Product& p, const Types& types, int64_t searched) {
+Key key_of(const Product& p, const Types& types, bool searched) {
   const Alignments by = alignments(p);
   const bool stack = p.batch > 1;
   return {device_now(),
@@ -336,17 +336,19 @@ Choice choose(cublasLtHandle_t handle, cudaStream_t stream, const Product& p, co
               Description& d) {
   static const flags::Flag& search = flags::find("FLAGS_cublaslt_exhaustive_search_times");
   int64_t times = std::max<int64_t>(search.integer(), 0);
-  if (times > 0 && is_captured(stream)) times = 0;
-  const Key key = key_of(p, types, times > 0);
   Choice choice;
-  if (choices().find(key, choice)) return choice;
+  if (choices().find(key_of(p, types, times > 0), choice)) return choice;
+  if (times > 0 && is_captured(stream)) {
+    times = 0;
+    if (choices().find(key_of(p, types, false), choice)) return choice;
+  }
   const auto found = candidates(handle, p, d);
   if (!found.empty()) {
     const size_t i =
         times > 0 && found.size() > 1 ? fastest(handle, stream, p, types, d, found, times) : 0;
     choice = {true, found[i].workspaceSize, found[i].algo};
   }
-  return choices().keep(key, choice);
+  return choices().keep(key_of(p, types, times > 0), choice);
 }
 
 // --- cuBLAS ---

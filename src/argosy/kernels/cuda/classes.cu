@@ -21,11 +21,10 @@ struct SetNumber {
 struct OneHot {
   float* target;
   Index labels;
-  Splitter classes;
+  int64_t classes;
   __device__ void operator()(int64_t i) const {
-    int64_t k;
-    const int64_t row = classes.split(i, &k);
-    target[i] = load_index(labels, row) == k ? 1.0f : 0.0f;
+    const int64_t label = load_index(labels, i);
+    if (label >= 0 && label < classes) target[i * classes + label] = 1.0f;
   }
 };
 
@@ -48,16 +47,19 @@ struct SelectClass {
   }
 };
 
-struct SpreadPlace {
+template <class T>
+struct SpreadClass {
+  T* target;
+  const T* value;
   Index labels;
-  Splitter inner, classes;
-  int64_t ignore;
-  __device__ __forceinline__ int64_t operator()(int64_t i) const {
-    int64_t column, k;
-    const int64_t row = classes.split(inner.split(i, &column), &k);
-    const int64_t from = row * inner.d + column;
-    const int64_t label = load_index(labels, from);
-    return label == k && label != ignore ? from : kNowhere;
+  Splitter inner;
+  int64_t classes, ignore;
+  __device__ void operator()(int64_t i) const {
+    const int64_t label = load_index(labels, i);
+    if (label == ignore || label < 0 || label >= classes) return;
+    int64_t column;
+    const int64_t row = inner.split(i, &column);
+    target[(row * classes + label) * inner.d + column] = value[i];
   }
 };
 
@@ -125,7 +127,9 @@ void largest_of(cudaStream_t stream, Index numbers, int64_t n, int64_t* largest)
 }
 
 void one_hot(cudaStream_t stream, float* target, Index labels, int64_t n, int64_t classes) {
-  for_each_item(stream, n * classes, OneHot{target, labels, Splitter(classes, n * classes)});
+  if (n * classes == 0) return;
+  ARGOSY_CUDA(cudaMemsetAsync(target, 0, static_cast<size_t>(n * classes) * sizeof(float), stream));
+  for_each_item(stream, n, OneHot{target, labels, classes});
 }
 
 void select_class(cudaStream_t stream, DType dtype, void* target, const void* x, Index labels,
@@ -141,10 +145,14 @@ void select_class(cudaStream_t stream, DType dtype, void* target, const void* x,
 
 void spread_class(cudaStream_t stream, void* target, const void* value, Index labels, int64_t outer,
                   int64_t classes, int64_t inner, int64_t ignore, int item) {
-  const int64_t n = outer * classes * inner;
-  const SpreadPlace place{labels, Splitter(inner, n), Splitter(classes, n), ignore};
+  const int64_t n = outer * inner;
+  if (n * classes == 0) return;
+  ARGOSY_CUDA(cudaMemsetAsync(target, 0, static_cast<size_t>(n * classes * item), stream));
   with_width(item, [&](auto type) {
-    gather_each<typename decltype(type)::type>(stream, target, value, n, place);
+    using T = typename decltype(type)::type;
+    for_each_item(stream, n,
+                  SpreadClass<T>{static_cast<T*>(target), static_cast<const T*>(value), labels,
+                                 Splitter(inner, n), classes, ignore});
   });
 }
 

@@ -32,6 +32,17 @@ __global__ void __launch_bounds__(kThreads) fill_all(T* to, int64_t n, const T i
   if (first < n % kEach) to[n / kEach * kEach + first] = item;
 }
 
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    fill_any(const __grid_constant__ Walk<1> w, const T item) {
+  const uint32_t step = gridDim.x * kThreads;
+  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < w.items; i += step) {
+    int64_t offset[1];
+    offsets_of(w, i, offset);
+    static_cast<T*>(w.data[0])[offset[0]] = item;
+  }
+}
+
 // --- transposition ---
 
 // The operands' fast dimensions are different ones: a (of `from`) and b (of `to`). Squares of a and
@@ -203,19 +214,28 @@ void fill(cudaStream_t stream, const View& to, const void* item) {
   const int64_t n = count_of(to);
   if (n == 0) return;
   const Merged m = merged(&to, 1, 0);
-  ARGOSY_INVARIANT(m.rank == 1 && (m.strides[0][0] == 1 || m.shape[0] == 1) && aligned(to.data));
+  const bool dense = m.rank == 1 && m.strides[0][0] == 1;
   with_width(item_size(to.dtype), [&](auto type) {
     using T = typename decltype(type)::type;
     T value;
     std::memcpy(&value, item, sizeof(T));
     const uint8_t* bytes = reinterpret_cast<const uint8_t*>(&value);
-    if (std::all_of(bytes, bytes + sizeof(T), [&](uint8_t b) { return b == bytes[0]; })) {
+    if (dense && std::all_of(bytes, bytes + sizeof(T), [&](uint8_t b) { return b == bytes[0]; })) {
       ARGOSY_CUDA(cudaMemsetAsync(to.data, bytes[0], static_cast<size_t>(n) * sizeof(T), stream));
       return;
     }
-    fill_all<T><<<grid(n / kPack<T> + 1, kThreads), kThreads, 0, stream>>>(static_cast<T*>(to.data),
-                                                                           n, value);
-    ARGOSY_CUDA_LAUNCHED();
+    if (dense && aligned(to.data)) {
+      fill_all<T><<<blocks_for(n / kPack<T> + 1, 1), kThreads, 0, stream>>>(
+          static_cast<T*>(to.data), n, value);
+      ARGOSY_CUDA_LAUNCHED();
+      return;
+    }
+    const int size = sizeof(T);
+    for_parts(m, &to.data, &size, 1, [&](const Merged& part, void* const* at) {
+      const Walk<1> w = walk_of<1>(part, at, 1);
+      fill_any<T><<<blocks_for(w.items, 1), kThreads, 0, stream>>>(w, value);
+      ARGOSY_CUDA_LAUNCHED();
+    });
   });
 }
 

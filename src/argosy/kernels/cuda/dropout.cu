@@ -14,21 +14,41 @@ uint64_t dropped_below(double p) {
                            : static_cast<uint64_t>(ceil(words));
 }
 
-// 16 choices for each thread, of places 4 b ..
+// Choices of eight elements, 1: kept. 16 bits of one draw decide, but where they tie with those of
+// `below`; then those of a second draw do.
+__device__ __forceinline__ uint32_t eight(const Philox& philox, uint64_t place, uint64_t below) {
+  const auto high = static_cast<uint32_t>(below >> 16), low = static_cast<uint32_t>(below) & 0xffff;
+  const auto half = [](const uint4& bits, int k) {
+    const uint32_t words[4] = {bits.x, bits.y, bits.z, bits.w};
+    return k % 2 ? words[k / 2] >> 16 : words[k / 2] & 0xffff;
+  };
+  const uint4 bits = philox(place);
+  uint32_t kept = 0, ties = 0;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    kept |= (half(bits, k) > high ? 1u : 0u) << k;
+    ties |= (half(bits, k) == high ? 1u : 0u) << k;
+  }
+  if (ties) {
+    const uint4 more = philox(place, 1);
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      if ((ties >> k & 1) && half(more, k) >= low) kept |= 1u << k;
+  }
+  return kept;
+}
+
+// 16 choices for each thread, of places 2 b and 2 b + 1.
 __global__ void choose_bytes(uint8_t* out, int64_t n, Philox philox, uint64_t first, uint64_t below,
                              bool whole) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t b = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; b * 16 < n;
        b += stride) {
+    const uint64_t place = first + static_cast<uint64_t>(2 * b);
+    const uint32_t kept = eight(philox, place, below) | eight(philox, place + 1, below) << 8;
     Pack<uint8_t, 16> pack;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const uint4 bits = philox(first + static_cast<uint64_t>(4 * b + k));
-      pack.at[4 * k] = bits.x >= below;
-      pack.at[4 * k + 1] = bits.y >= below;
-      pack.at[4 * k + 2] = bits.z >= below;
-      pack.at[4 * k + 3] = bits.w >= below;
-    }
+    for (int k = 0; k < 16; ++k) pack.at[k] = static_cast<uint8_t>(kept >> k & 1);
     if (whole && (b + 1) * 16 <= n) {
       reinterpret_cast<Pack<uint8_t, 16>*>(out)[b] = pack;
       continue;
@@ -39,7 +59,7 @@ __global__ void choose_bytes(uint8_t* out, int64_t n, Philox philox, uint64_t fi
   }
 }
 
-// 32 choices for each thread, of places 8 b ..; bits after the last are 0.
+// 32 choices for each thread, of places 4 b ..; bits after the last are 0.
 __global__ void choose_bits(uint8_t* out, int64_t n, Philox philox, uint64_t first, uint64_t below,
                             bool whole) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * kThreads;
@@ -47,12 +67,8 @@ __global__ void choose_bits(uint8_t* out, int64_t n, Philox philox, uint64_t fir
        b += stride) {
     uint32_t word = 0;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) {
-      const uint4 bits = philox(first + static_cast<uint64_t>(8 * b + k));
-      const uint32_t four = (bits.x >= below ? 1u : 0u) | (bits.y >= below ? 2u : 0u) |
-                            (bits.z >= below ? 4u : 0u) | (bits.w >= below ? 8u : 0u);
-      word |= four << (4 * k);
-    }
+    for (int k = 0; k < 4; ++k)
+      word |= eight(philox, first + static_cast<uint64_t>(4 * b + k), below) << (8 * k);
     const int64_t left = n - b * 32;
     if (left < 32) word &= (1u << left) - 1;
     if (whole && left >= 32) {

@@ -303,13 +303,18 @@ void add_slices(cudaStream_t stream, DType dtype, void* target, const void* valu
                 int64_t value_step, Index index, int64_t outer, int64_t size, int64_t n,
                 int64_t inner, bool ordered) {
   const int64_t all = outer * n * inner;
-  const SlicePlace place{index, Splitter(inner, all), Splitter(n, all), size, inner};
-  if (ordered && all)
+  if (all == 0) return;
+  if (ordered) {
+    const SlicePlace place{index, Splitter(inner, all), Splitter(n, all), size, inner};
     return add_ordered(stream, dtype, target, values, value_step, outer * n, inner,
                        outer * size * inner, place);
-  with_addable("add_slices", dtype, [&](auto type) {
+  }
+  const int64_t width = value_step ? inner : 1;  // one value for all goes element by element
+  with_neighbours("add_slices", dtype, width, target, values, [&](auto type, int many) {
     using T = typename decltype(type)::type;
-    for_each_item(stream, all,
+    const int64_t units = inner / many;
+    const SlicePlace place{index, Splitter(units, all), Splitter(n, all), size, units};
+    for_each_item(stream, all / many,
                   AddItem<T, SlicePlace>{static_cast<T*>(target), static_cast<const T*>(values),
                                          value_step, place});
   });

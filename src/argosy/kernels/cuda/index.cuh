@@ -44,7 +44,7 @@ struct Splitter {
 // run(i) for all i < n, several at a time.
 inline constexpr int kThreads = 256;
 template <class Run>
-__global__ void __launch_bounds__(kThreads) each_item(int64_t n, Run run) {
+__global__ void __launch_bounds__(kThreads) each_item(int64_t n, const __grid_constant__ Run run) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step)
     run(i);
@@ -56,11 +56,12 @@ void for_each_item(cudaStream_t stream, int64_t n, Run run) {
   ARGOSY_CUDA_LAUNCHED();
 }
 
-// target[i] = source[from(i)], zeros where that is kNowhere. Each thread has kAtOnce under way.
+// target[i] = source[from(i)], `none` where that is kNowhere. Each thread has kAtOnce under way.
 inline constexpr int kAtOnce = 4;
 template <class T, class From>
 __global__ void __launch_bounds__(kThreads)
-    gather_items(T* __restrict__ target, const T* __restrict__ source, int64_t n, From from) {
+    gather_items(T* __restrict__ target, const T* __restrict__ source, int64_t n, T none,
+                 const __grid_constant__ From from) {
   constexpr int64_t kTile = int64_t{kThreads} * kAtOnce;
   for (int64_t base = blockIdx.x * kTile; base < n; base += gridDim.x * kTile) {
     T items[kAtOnce];
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kThreads)
       const int64_t i = base + k * kThreads + threadIdx.x;
       if (i >= n) continue;
       const int64_t place = from(i);
-      items[k] = place == kNowhere ? T{} : source[place];
+      items[k] = place == kNowhere ? none : source[place];
     }
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) {
@@ -79,10 +80,11 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 template <class T, class From>
-void gather_each(cudaStream_t stream, void* target, const void* source, int64_t n, From from) {
+void gather_each(cudaStream_t stream, void* target, const void* source, int64_t n, From from,
+                 T none = T{}) {
   if (n <= 0) return;
   gather_items<T><<<grid(n, int64_t{kThreads} * kAtOnce), kThreads, 0, stream>>>(
-      static_cast<T*>(target), static_cast<const T*>(source), n, from);
+      static_cast<T*>(target), static_cast<const T*>(source), n, none, from);
   ARGOSY_CUDA_LAUNCHED();
 }
 
@@ -166,6 +168,17 @@ __device__ __forceinline__ void add_at(T* at, T v) {
   }
 }
 
+// Neighbours that one atomic operation adds.
+__device__ __forceinline__ void add_at(float4* at, float4 v) {
+  atomicAdd(at, v);
+}
+__device__ __forceinline__ void add_at(__half2* at, __half2 v) {
+  atomicAdd(at, v);
+}
+__device__ __forceinline__ void add_at(__nv_bfloat162* at, __nv_bfloat162 v) {
+  atomicAdd(at, v);
+}
+
 // f(Type<T>{}) of all that can be added.
 template <class F>
 void with_addable(const char* what, DType dtype, F&& f) {
@@ -179,6 +192,19 @@ void with_addable(const char* what, DType dtype, F&& f) {
     default:
       return with_real(what, dtype, f);
   }
+}
+
+// f(Type<T>{}, n) where T is n neighbours that one atomic operation adds, if rows of `width` have
+// them; else the element itself and 1.
+template <class F>
+void with_neighbours(const char* what, DType dtype, int64_t width, const void* target,
+                     const void* values, F&& f) {
+  const auto both = reinterpret_cast<uintptr_t>(target) | reinterpret_cast<uintptr_t>(values);
+  if (dtype == DType::float32 && width % 4 == 0 && both % 16 == 0) return f(Type<float4>{}, 4);
+  if (dtype == DType::float16 && width % 2 == 0 && both % 4 == 0) return f(Type<__half2>{}, 2);
+  if (dtype == DType::bfloat16 && width % 2 == 0 && both % 4 == 0)
+    return f(Type<__nv_bfloat162>{}, 2);
+  with_addable(what, dtype, [&](auto type) { f(type, 1); });
 }
 
 }  // namespace argosy::cuda

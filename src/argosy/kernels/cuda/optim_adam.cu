@@ -113,6 +113,7 @@ struct LambMove {
 }  // namespace
 
 void adam(cudaStream_t stream, Params params, const Numbers& numbers, bool amsgrad) {
+  if (params.empty()) return;
   const Scratch made(stream, params.size() * kMade * sizeof(double));
   advance(stream, Steps::adam, params, numbers, made.data<double>());
   if (amsgrad)
@@ -122,24 +123,28 @@ void adam(cudaStream_t stream, Params params, const Numbers& numbers, bool amsgr
 }
 
 void adamax(cudaStream_t stream, Params params, const Numbers& numbers) {
+  if (params.empty()) return;
   const Scratch made(stream, params.size() * kMade * sizeof(double));
   advance(stream, Steps::adamax, params, numbers, made.data<double>());
   run<Adamax>(stream, params, numbers, made.data<double>());
 }
 
 void nadam(cudaStream_t stream, Params params, const Numbers& numbers) {
+  if (params.empty()) return;
   const Scratch made(stream, params.size() * kMade * sizeof(double));
   advance(stream, Steps::nadam, params, numbers, made.data<double>());
   run<Mix>(stream, params, numbers, made.data<double>());
 }
 
 void radam(cudaStream_t stream, Params params, const Numbers& numbers) {
+  if (params.empty()) return;
   const Scratch made(stream, params.size() * kMade * sizeof(double));
   advance(stream, Steps::radam, params, numbers, made.data<double>());
   run<Mix>(stream, params, numbers, made.data<double>());
 }
 
 void lamb(cudaStream_t stream, Params params, const Numbers& numbers) {
+  if (params.empty()) return;
   std::vector<Param> list(params.begin(), params.end());
   std::vector<NormRange> ranges(list.size());
   std::vector<int64_t> places(list.size());  // bytes of directions, each to 16

@@ -67,6 +67,7 @@ void momentum(cudaStream_t stream, Params params, const Numbers& numbers) {
   run<Momentum>(stream, params, numbers);
 }
 void asgd(cudaStream_t stream, Params params, const Numbers& numbers) {
+  if (params.empty()) return;
   const Scratch made(stream, params.size() * kMade * sizeof(double));
   advance(stream, Steps::asgd, params, numbers, made.data<double>());
   run<Asgd>(stream, params, numbers, made.data<double>());

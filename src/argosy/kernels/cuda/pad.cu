@@ -45,14 +45,11 @@ __device__ __forceinline__ int64_t source_of(PadMode mode, int64_t k, int64_t be
   return -1;
 }
 
-template <class T>
-struct PadItem {
-  T* y;
-  const T* x;
-  T fill;
+// The place of x that place i of y repeats.
+struct PadPlace {
   PadShape shape;
   Splitter out[kMaxRank];
-  __device__ void operator()(int64_t i) const {
+  __device__ __forceinline__ int64_t operator()(int64_t i) const {
     int64_t rest = i, place = 0, step = 1;
     bool inside = true;
     for (int d = shape.rank - 1; d >= 0; --d) {
@@ -63,7 +60,7 @@ struct PadItem {
       place += s * step;
       step *= shape.in[d];
     }
-    y[i] = inside ? x[place] : fill;
+    return inside ? place : kNowhere;
   }
 };
 
@@ -183,15 +180,26 @@ void pad_grad_of(cudaStream_t stream, T* dx, const T* dy, const PadShape& s) {
 
 void pad(cudaStream_t stream, void* y, const void* x, const void* fill, const PadShape& given,
          int item) {
-  const PadShape shape = merged(given);
+  PadPlace place{merged(given), {}};
+  PadShape& shape = place.shape;
+  // A last axis that is not padded moves in wider units.
+  const int last = shape.rank - 1;
+  int unit = item;
+  if (shape.before[last] == 0 && shape.in[last] == shape.out[last]) {
+    unit = widest(shape.in[last] * item, reinterpret_cast<uintptr_t>(x),
+                  reinterpret_cast<uintptr_t>(y));
+    shape.in[last] = shape.out[last] = shape.in[last] * item / unit;
+  }
   int64_t n = 1;
   for (int d = 0; d < shape.rank; ++d) n *= shape.out[d];
-  with_width(item, [&](auto type) {
+  for (int d = 0; d < shape.rank; ++d) place.out[d] = Splitter(shape.out[d], n);
+  char filled[sizeof(Wide)];
+  for (int at = 0; at < unit; at += item) std::memcpy(filled + at, fill, static_cast<size_t>(item));
+  with_width(unit, [&](auto type) {
     using T = typename decltype(type)::type;
-    PadItem<T> run{static_cast<T*>(y), static_cast<const T*>(x), {}, shape, {}};
-    std::memcpy(&run.fill, fill, sizeof(T));
-    for (int d = 0; d < shape.rank; ++d) run.out[d] = Splitter(shape.out[d], n);
-    for_each_item(stream, n, run);
+    T none;
+    std::memcpy(&none, filled, sizeof(T));
+    gather_each<T>(stream, y, x, n, place, none);
   });
 }
 

@@ -37,7 +37,9 @@ struct Offsets {
       total *= axes[d].size;
     }
     small = total < int64_t{1} << 31;
-    for (int d = 0; small && d < n; ++d) divider[d] = Divider(static_cast<uint32_t>(size[d]));
+    for (int d = 0; small && d < n; ++d) {
+      if (size[d] > 0) divider[d] = Divider(static_cast<uint32_t>(size[d]));
+    }
   }
 
   __device__ __forceinline__ int64_t at(int64_t i) const {

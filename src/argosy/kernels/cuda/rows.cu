@@ -254,17 +254,13 @@ void add_rows(cudaStream_t stream, DType dtype, void* target, const void* values
     order.sort();
     return order.add(dtype, target, width, width, values, 1, by_count);
   }
-  const RowPlace place{rows, Splitter(width, n * width), height, width, padding};
-  auto add = [&]<class T>(T) {
-    for_each_item(stream, n * width,
+  with_neighbours("add_rows", dtype, width, target, values, [&](auto type, int many) {
+    using T = typename decltype(type)::type;
+    const int64_t units = width / many, all = n * units;
+    const RowPlace place{rows, Splitter(units, all), height, units, padding};
+    for_each_item(stream, all,
                   AddRow<T>{static_cast<T*>(target), static_cast<const T*>(values), place});
-  };
-  if (dtype == DType::float64)
-    add(double{});
-  else if (dtype == DType::float32)
-    add(float{});
-  else
-    fail_dtype("add_rows", dtype);
+  });
 }
 
 void add_dense(cudaStream_t stream, DType dtype, void* target, const void* values, int64_t n) {

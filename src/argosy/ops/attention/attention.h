@@ -33,6 +33,13 @@ struct TiledAttrs {
 };
 ARGOSY_ATTRS(TiledAttrs, is_causal, scale, factor)
 
+// Of packed_attention and its gradient.
+struct PackedAttrs {
+  bool is_causal = false;  // row i of a sequence takes part with its keys up to i
+  double scale = 0;        // 0: 1 / sqrt(size)
+};
+ARGOSY_ATTRS(PackedAttrs, is_causal, scale)
+
 // Raises for operands that do not fit.
 void check_attention(const char* op, const Tensor& q, const Tensor& k, const Tensor& v);
 

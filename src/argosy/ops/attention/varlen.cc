@@ -28,12 +28,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct PackedAttrs {
-  bool is_causal = false;  // row i of a sequence takes part with its keys up to i
-  double scale = 0;        // 0: 1 / sqrt(size)
-};
-ARGOSY_ATTRS(PackedAttrs, is_causal, scale)
-
 constexpr const char* kName = "varlen_attention";
 
 void check_packed(const Inputs& in) {
