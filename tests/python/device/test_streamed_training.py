@@ -29,7 +29,8 @@ OPTIMIZERS = {
 class Net(nn.Layer):
     def __init__(self):
         super().__init__()
-        self.conv = nn.Conv2D(1, 4, 3, padding=1)
+        # A bias before the normalization has no gradient but rounding, which Adam makes as large as others.
+        self.conv = nn.Conv2D(1, 4, 3, padding=1, bias_attr=False)
         self.norm = nn.BatchNorm2D(4)
         self.drop = nn.Dropout(0.2 if STREAMED else 0.0)
         self.out = nn.Linear(64, 4)
@@ -214,7 +215,7 @@ def test_an_executor_runs_where_it_was_made_for(streamed):
             (got,) = executor.run(main, {"x": np.ones(2, "float32")}, [y], return_numpy=False)
             assert repr(executor.place) in repr(got)
         (got,) = executor.run(main, {"x": here}, [y], return_numpy=False)
-        assert "Place(cpu)" in repr(got)  # a tensor that is fed says where the run is
+        assert repr(executor.place) in repr(got)  # a tensor that is fed goes there
     finally:
         paddle.disable_static()
 
