@@ -284,3 +284,16 @@ def test_gradients_of_rows_add_up(streamed):
         return [rows.numpy(), table.weight.grad.numpy()]
 
     same_on_both(program)
+
+
+@pytest.mark.parametrize("name", ["Adam", "Momentum", "Lamb"])
+def test_states_are_where_a_moved_model_is(name, streamed):
+    paddle.device.set_device("cpu")
+    model = nn.Linear(3, 2)
+    model.to(FIRST)
+    optimizer = getattr(paddle.optimizer, name)(0.1, parameters=model.parameters())
+    before = model.weight.numpy()
+    model(paddle.ones([4, 3]).to(FIRST)).mean().backward()
+    optimizer.step()
+    assert str(model.weight.place) == f"Place({FIRST})"
+    assert (model.weight.numpy() != before).all()
