@@ -8,7 +8,6 @@ import pytest
 import argosy as paddle
 import argosy.nn.functional as F
 
-
 ON_GPU = os.environ.get("ARGOSY_TEST_DEVICE") == "gpu"
 
 
