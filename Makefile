@@ -15,8 +15,10 @@ build:  ## install what is missing, compile, generate the Python API
 	@cmake --preset $(PRESET) --log-level=WARNING >/dev/null
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
+# CUDA_ARCHITECTURES: which GPUs, as CMake names them; default in cmake/cuda.cmake.
 cuda: build  ## libargosy_cuda.so for NVIDIA GPUs, into python/argosy/lib; needs a CUDA 13 toolkit, no GPU
-	@cmake --preset $(PRESET) -DARGOSY_CUDA=ON --log-level=WARNING >/dev/null
+	@$(PY) -m pip install -q --disable-pip-version-check -r tools/requirements.cuda.txt
+	@cmake --preset $(PRESET) -DARGOSY_CUDA=ON $(CUDA_ARCHITECTURES:%=-DARGOSY_CUDA_ARCHITECTURES=%) --log-level=WARNING >/dev/null
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target argosy_cuda
 
 demo: build  ## train an image classifier on Fashion-MNIST and show what it learned
@@ -66,7 +68,7 @@ lint: build  ## format, style, layers, floors, locks, tests unrun or without ass
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh
 
 format:  ## rewrite the sources in the project's format
-	@git ls-files -z '*.h' '*.cc' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
+	@git ls-files -z '*.h' '*.cc' '*.cu' '*.cuh' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
 	@$(PY) -m ruff check -q --fix --select I
 	@$(PY) -m ruff format -q
 

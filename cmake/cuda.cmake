@@ -48,7 +48,7 @@ endif()
 target_compile_options(argosy_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-fvisibility=hidden>")
 target_link_libraries(argosy_cuda PRIVATE argosy argosy_flags argosy_baseline
-  CUDA::cudart CUDA::cublasLt CUDA::cublas cudnn nccl ${CMAKE_DL_LIBS} Threads::Threads)
+  CUDA::cudart CUDA::cublasLt CUDA::cublas cudnn ${CMAKE_DL_LIBS} Threads::Threads)
 target_link_directories(argosy_cuda PRIVATE ${CUDAToolkit_LIBRARY_DIR})
 target_link_options(argosy_cuda PRIVATE -Wl,--no-undefined
   $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)

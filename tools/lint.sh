@@ -15,7 +15,7 @@ check() {
 }
 
 clang_format() {
-  git ls-files -co --exclude-standard -z '*.h' '*.cc' |
+  git ls-files -co --exclude-standard -z '*.h' '*.cc' '*.cu' '*.cuh' |
     xargs -0 -r -n 32 -P "$jobs" clang-format --dry-run -Werror
 }
 

@@ -1,5 +1,7 @@
 #include <cstring>
 
+#include "argosy/base/device.h"
+#include "argosy/op/accelerator.h"
 #include "argosy/op/dispatch.h"
 #include "python.h"
 
@@ -34,7 +36,11 @@ struct DLManagedTensor {
 };
 
 enum : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
-constexpr int32_t kCpu = 1;
+constexpr int32_t kCpu = 1, kCuda = 2;
+
+bool is_gpu(Place place) {
+  return place.kind == kAccelerator && std::string_view(device::kind_name(place.kind)) == "gpu";
+}
 
 DLDataType code_of(DType t) {
   uint8_t bits = static_cast<uint8_t>(item_size(t) * 8);
@@ -66,8 +72,12 @@ struct Exported {
   Tensor tensor;
 };
 
+// The reader's streams are none that our memory knows of: it is used again when all of them are
+// done.
 void delete_exported(DLManagedTensor* m) {
-  delete static_cast<Exported*>(m->manager_ctx);
+  auto* exported = static_cast<Exported*>(m->manager_ctx);
+  if (const Place place = exported->tensor.place(); is_gpu(place)) device::synchronize(place);
+  delete exported;
 }
 
 // A capsule that nobody took still owns its tensor.
@@ -80,16 +90,18 @@ void drop_capsule(PyObject* capsule) {
 PyObject* f_to_dlpack(PyObject*, PyObject* o) {
   return guarded_object([&] {
     Tensor t = checked_tensor("to_dlpack", o);
-    ARGOSY_CHECK(t.has_data() && t.place().kind == DeviceKind::cpu, invalid_argument)
-        << "to_dlpack: only dense tensors in CPU memory can be exported, got " << t << " on "
-        << t.place() << ". Do this: export what .cpu() and .to_dense() give.";
+    const Place place = t.place();
+    ARGOSY_CHECK(t.has_data() && (place.kind == DeviceKind::cpu || is_gpu(place)), invalid_argument)
+        << "to_dlpack: only dense tensors in the memory of CPUs and GPUs can be exported, got " << t
+        << " on " << place << ". Do this: export what .cpu() and .to_dense() give.";
     t.prepare_write();
     t.impl()->storage->never_lend();
+    device::synchronize(device::current(place));  // a reader on any stream finds what was computed
     auto exported = std::make_unique<Exported>();
     exported->tensor = t.detach();
     TensorImpl* impl = exported->tensor.impl();
     exported->managed = {{impl->data(),
-                          {kCpu, 0},
+                          {is_gpu(place) ? kCuda : kCpu, is_gpu(place) ? place.index : 0},
                           t.rank(),
                           code_of(t.dtype()),
                           impl->shape.data(),
@@ -106,6 +118,9 @@ PyObject* f_to_dlpack(PyObject*, PyObject* o) {
 void release_imported(void* owner) {
   auto* m = static_cast<DLManagedTensor*>(owner);
   if (!m->deleter || !Py_IsInitialized()) return;
+  // Its owner's streams do not wait for ours.
+  if (const DLDevice at = m->dl_tensor.device; at.device_type == kCuda)
+    device::synchronize(Place{kAccelerator, static_cast<int16_t>(at.device_id)});
   WithGil gil;  // a foreign deleter may touch Python
   m->deleter(m);
 }
@@ -119,16 +134,23 @@ PyObject* f_from_dlpack(PyObject*, PyObject* capsule) {
                          << Py_TYPE(capsule)->tp_name << ". Do this: take each capsule once.";
     }
     const DLTensor& d = m->dl_tensor;
-    ARGOSY_CHECK(d.device.device_type == kCpu, invalid_argument)
+    const bool gpu = d.device.device_type == kCuda;
+    ARGOSY_CHECK(d.device.device_type == kCpu || gpu, invalid_argument)
         << "from_dlpack: the tensor is on device type " << d.device.device_type
-        << ", only CPU memory can be taken. Do this: copy it to the CPU first.";
+        << ", only memory of CPUs and NVIDIA GPUs can be taken. Do this: copy it to the CPU first.";
+    Place place;
+    if (gpu) {
+      op::start_cuda();
+      place = {kAccelerator, static_cast<int16_t>(d.device.device_id)};
+      device::synchronize(place);  // whatever stream it was made on
+    }
     DType dtype = dtype_of(d.dtype);
     Shape shape(std::span<const int64_t>(d.shape, static_cast<size_t>(d.ndim)));
     Shape strides = d.strides
                         ? Shape(std::span<const int64_t>(d.strides, static_cast<size_t>(d.ndim)))
                         : shape.contiguous_strides();
     PyObject* out = wrap(Tensor::wrap(static_cast<char*>(d.data) + d.byte_offset, shape, strides,
-                                      dtype, {}, m, release_imported));
+                                      dtype, place, m, release_imported));
     PyCapsule_SetName(capsule, "used_dltensor");
     return out;
   });

@@ -177,6 +177,38 @@ CudaDevice::Line* CudaDevice::line_of_memory(const void* address, bool* of_graph
 }
 
 void* CudaDevice::allocate(Stream stream, size_t bytes) {
+  void* block = take(stream, bytes);
+  if (block && bytes >= kNoted) {
+    MutexLock lock(chunks_mutex_);
+    noted_[block] = {bytes, stream.place.index, "nothing yet"};
+  }
+  return block;
+}
+
+void CudaDevice::note_writer(const void* block, const char* op) {
+  MutexLock lock(chunks_mutex_);
+  if (auto found = noted_.find(block); found != noted_.end()) found->second.writer = op;
+}
+
+std::vector<Device::Holder> CudaDevice::holders(Place place) {
+  std::map<std::string_view, Holder> by_writer;
+  {
+    MutexLock lock(chunks_mutex_);
+    for (const auto& [block, noted] : noted_) {
+      if (noted.gpu != place.index) continue;
+      Holder& holder = by_writer[noted.writer];
+      holder.name = noted.writer;
+      holder.bytes += noted.bytes;
+      ++holder.blocks;
+    }
+  }
+  std::vector<Holder> all;
+  for (auto& [writer, holder] : by_writer) all.push_back(std::move(holder));
+  std::ranges::sort(all, std::greater(), &Holder::bytes);
+  return all;
+}
+
+void* CudaDevice::take(Stream stream, size_t bytes) {
   check_process();
   Line& line = line_of(stream);
   {
@@ -220,6 +252,10 @@ std::vector<CudaDevice::Line*> CudaDevice::users_of(const void* block, size_t by
 
 void CudaDevice::release(Place place, void* block, size_t bytes) noexcept {
   if (forked.load(std::memory_order_relaxed)) return;
+  if (bytes >= kNoted) {
+    MutexLock lock(chunks_mutex_);
+    noted_.erase(block);
+  }
   bool of_graphs = false;
   Line* line = line_of_memory(block, &of_graphs);
   if (!line) return;

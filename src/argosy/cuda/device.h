@@ -44,6 +44,11 @@ class CudaDevice final : public Device {
   void release_cached(Place place) override;
   std::string report(Place place) override;
   void record_use(Stream stream, const void* address) override;
+  // Of blocks from kNoted bytes on: by the op that wrote them last.
+  std::vector<Holder> holders(Place place) override;
+  static constexpr size_t kNoted = size_t{1} << 20;
+  // The op wrote the block. `op` lives as long as the process.
+  void note_writer(const void* block, const char* op);
 
   void copy_from_host(Stream stream, void* to, const void* from, size_t bytes) override;
   void copy_to_host(Stream stream, void* to, const void* from, size_t bytes) override;
@@ -99,6 +104,8 @@ class CudaDevice final : public Device {
     std::vector<Line*> users;
   };
 
+  // From the line's pool, or null.
+  void* take(Stream stream, size_t bytes);
   static void* take_chunk(int index, size_t bytes);
   static void drop_chunk(int index, void* chunk, size_t bytes);
   // Null where it is none of ours.
@@ -120,7 +127,13 @@ class CudaDevice final : public Device {
   Mutex chunks_mutex_;
   std::map<uintptr_t, Chunk> chunks_ ARGOSY_GUARDED_BY(chunks_mutex_);      // by address
   std::multimap<uintptr_t, Line*> users_ ARGOSY_GUARDED_BY(chunks_mutex_);  // of addresses
-  std::atomic<size_t> used_elsewhere_{0};                                   // of users_
+  struct Noted {
+    size_t bytes;
+    int gpu;
+    const char* writer;
+  };
+  std::unordered_map<const void*, Noted> noted_ ARGOSY_GUARDED_BY(chunks_mutex_);
+  std::atomic<size_t> used_elsewhere_{0};  // of users_
   Mutex mutex_;
   std::deque<Line> lines_ ARGOSY_GUARDED_BY(mutex_);  // the first count_ are streams 0
   std::vector<Line*> dropped_ ARGOSY_GUARDED_BY(mutex_);

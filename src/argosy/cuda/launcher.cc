@@ -36,6 +36,9 @@ void CudaLauncher::launch(const op::KernelDef& kernel, op::KernelFrame& frame, c
     kernel.run(frame, attrs);
   else
     run_on_host(kernel, frame, attrs, place);
+  for (const Tensor& t : frame.out)
+    if (t.defined() && t.has_data() && t.impl()->storage->bytes() >= CudaDevice::kNoted)
+      CudaDevice::get().note_writer(t.impl()->storage->data(), frame.op.name.c_str());
   if (blocking_) [[unlikely]]
     check(frame, place);
 }
