@@ -1,5 +1,6 @@
 #include "argosy/infer/predictor.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/placing.h"
 #include "array.h"
 #include "functions.h"
 #include "program.h"
@@ -77,6 +78,7 @@ PyObject* f_load(Args a) {
   std::unique_ptr<Predictor> made;
   {
     WithoutGil no_gil;
+    const op::MakesOnHost on_host;
     made = std::make_unique<Predictor>(options);
   }
   return capsule(std::move(made));
@@ -88,6 +90,7 @@ PyObject* f_read(Args a) {
   program::Model m;
   {
     WithoutGil no_gil;
+    const op::MakesOnHost on_host;
     m = infer::load(options.model);
   }
   Py p(wrap_program(m.program)), s(wrap_scope(m.scope));

@@ -1,7 +1,9 @@
 #include "onnx.h"
 
 #include "argosy/infer/onnx.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/placing.h"
 #include "argosy/program/builder.h"
 #include "functions.h"
 #include "program.h"
@@ -110,7 +112,7 @@ OnnxGiven given_of(PyObject* pair) {
     given.tensors.push_back(PyTuple_Check(item)
                                 ? Tensor::describe(to_shape(PyTuple_GetItem(item, 0)),
                                                    to_dtype(PyTuple_GetItem(item, 1)))
-                                : op::contiguous(tensor_of(item)).detach());
+                                : op::contiguous(op::to_place(tensor_of(item), Place{})).detach());
   }
   return given;
 }
@@ -127,6 +129,7 @@ PyObject* f_build(Args a) {
   {
     WithoutGil no_gil;
     program::Recording off(nullptr);
+    const op::MakesOnHost on_host;
     made = model.build(given);
   }
   Py outputs(check(PyList_New(0))), needs(check(PyList_New(0)));

@@ -1,4 +1,5 @@
 #include "argosy/infer/paddle.h"
+#include "argosy/op/placing.h"
 #include "argosy/program/builder.h"
 
 #include "functions.h"
@@ -26,6 +27,7 @@ PyObject* f_load(Args a) {
   program::Model m;
   {
     WithoutGil no_gil;
+    const op::MakesOnHost on_host;
     m = infer::load_paddle(options);
   }
   Py p(wrap_program(m.program)), s(wrap_scope(m.scope));

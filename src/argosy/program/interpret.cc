@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <mutex>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/program.h"
@@ -100,12 +102,22 @@ Tensors Program::run(std::span<const Tensor> feeds, std::span<const Ref<Value>> 
         << ", got " << feeds[i] << '.';
     values[v.id] = feeds[i];
   }
-  for (const Constant& c : constants) values[c.value->id] = c.tensor;
+  const auto fed =
+      std::find_if(feeds.begin(), feeds.end(), [](const Tensor& t) { return t.defined(); });
+  const Place place = fed == feeds.end() ? op::thread_state.place : fed->place();
+  const auto brought = [&](const Tensor& t) {
+    const bool null = t.place().kind == DeviceKind::null || place.kind == DeviceKind::null;
+    return null ? t : op::to_place(t, place);
+  };
+  for (const Constant& c : constants) values[c.value->id] = brought(c.tensor);
   std::vector<uint32_t> uses = count_uses(*this);
   for (const Ref<Value>& v : fetches) ++uses[v->id];
   // A startup program only writes.
   for (const StateUse& s : states)
-    if (uses[s.initial->id]) values[s.initial->id] = read_state(*s.state, scope);
+    if (uses[s.initial->id]) {
+      const Tensor t = read_state(*s.state, scope);
+      values[s.initial->id] = s.state->tensor.defined() ? t : brought(t);
+    }
   run_block(main, values);
   // What is still in the memory of state is read before that is written.
   auto settled = [&](const Ref<Value>& v) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "argosy/infer/paddle/graph.h"
+#include "argosy/op/copy.h"
 #include "framework.pb.h"
 
 namespace argosy::infer::paddle {
@@ -78,8 +79,8 @@ void write_one(const Tensor& t, std::string* bytes) {
   append<uint32_t>(bytes, 0);  // of the tensor
   append<int32_t>(bytes, static_cast<int32_t>(desc.ByteSizeLong()));
   desc.AppendToString(bytes);
-  bytes->append(static_cast<const char*>(t.raw()),
-                static_cast<size_t>(t.numel() * item_size(t.dtype())));
+  const Tensor here = op::to_host(t);
+  bytes->append(static_cast<const char*>(here.raw()), here.nbytes());
 }
 
 }  // namespace
