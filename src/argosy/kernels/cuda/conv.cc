@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "argosy/kernels/cuda/blas.h"
 #include "argosy/kernels/cuda/conv_dnn.h"
 #include "argosy/kernels/cuda/runtime.h"
 
@@ -18,6 +19,44 @@ bool fits(const ConvShape& s) {
 bool goes_direct(const ConvShape& s) {
   const bool depthwise = s.groups > 1 && s.in_channels == s.groups;
   return depthwise || !fits(s) || s.x_size() == 0 || s.y_size() == 0 || s.w_size() == 0;
+}
+
+// With channels first a window of one element is a product for each image as they lie, where cuDNN
+// turns 16-bit images to channels last and back. Odd numbers of places are slow as rows.
+bool is_product(DType dtype, const ConvShape& s) {
+  bool one = !s.channels_last && s.groups == 1 && item_size(dtype) == 2;
+  for (int d = 0; d < 3; ++d)
+    one = one && s.kernel[d] == 1 && s.stride[d] == 1 && s.pad[d] == 0 && s.in[d] == s.out[d];
+  return one && s.in_places() % 4 == 0 && s.in_places() >= 64 && s.in_channels % 8 == 0 &&
+         s.out_channels % 8 == 0 && s.x_size() > 0 && s.y_size() > 0;
+}
+
+// [images, rows of w or of its transpose, places] from [images, .., places].
+Product product_of(DType dtype, const ConvShape& s, const void* w, const void* from, void* to,
+                   bool transposed) {
+  Product p;
+  p.dtype = dtype;
+  p.transpose_a = transposed;
+  p.m = transposed ? s.in_channels : s.out_channels;
+  p.k = transposed ? s.out_channels : s.in_channels;
+  p.n = s.in_places();
+  p.a = w;
+  p.lda = s.in_channels;
+  p.b = from;
+  p.ldb = p.ldc = p.n;
+  p.c = to;
+  p.batch = s.batch;
+  p.b_stride = p.k * p.n;
+  p.c_stride = p.m * p.n;
+  return p;
+}
+void forward_product(cudaStream_t stream, DType dtype, const ConvShape& s, const void* x,
+                     const void* w, void* y) {
+  gemm(stream, product_of(dtype, s, w, x, y, false));
+}
+void data_product(cudaStream_t stream, DType dtype, const ConvShape& s, const void* dy,
+                  const void* w, void* dx) {
+  gemm(stream, product_of(dtype, s, w, dy, dx, true));
 }
 
 // Operands as cuDNN takes them, in memory that lives until the call is enqueued.
@@ -165,15 +204,22 @@ void conv_forward(cudaStream_t stream, DType dtype, const ConvShape& s, const Co
                    image(y, dtype, first, each_y));
     });
   }
+  if (takes_depthwise(s)) return depthwise_forward(stream, dtype, s, x, w, bias, y);
+  if (!bias && is_product(dtype, s)) return forward_product(stream, dtype, s, x, w, y);
   if (goes_direct(s)) return direct_forward(stream, dtype, s, x, w, bias, y);
   Operands operands(stream, dtype, s);
   if (!operands.takes()) return direct_forward(stream, dtype, s, x, w, bias, y);
   const void *from = operands.x(x), *weights = operands.w(w);
   void* to = operands.result_y(y);
-  if (!dnn_conv(ConvKind::forward, stream, dtype, operands.shape(), options, writable(from),
-                writable(weights), to))
-    return direct_forward(stream, dtype, s, x, w, bias, y);
+  const auto convolve = [&](const void* with) {
+    return dnn_conv(ConvKind::forward, stream, dtype, operands.shape(), options, writable(from),
+                    writable(weights), to, with);
+  };
+  // 16 bits are to be rounded once.
+  const bool whole = bias && item_size(dtype) == 2 && convolve(bias);
+  if (!whole && !convolve(nullptr)) return direct_forward(stream, dtype, s, x, w, bias, y);
   operands.finish_y(to, y);
+  if (whole) return;
   if (bias && s.channels_last)
     add_channel_bias(stream, dtype, bias, s.batch * s.out_places(), s.out_channels, 1, y);
   else if (bias)
@@ -189,6 +235,8 @@ void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvO
                 image(dx, dtype, first, each_x));
     });
   }
+  if (takes_depthwise(s)) return depthwise_data(stream, dtype, s, dy, w, dx);
+  if (is_product(dtype, s)) return data_product(stream, dtype, s, dy, w, dx);
   if (goes_direct(s)) return direct_data(stream, dtype, s, dy, w, dx);
   Operands operands(stream, dtype, s);
   if (!operands.takes()) return direct_data(stream, dtype, s, dy, w, dx);
@@ -202,6 +250,7 @@ void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvO
 
 void conv_weight(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
                  const void* x, const void* dy, void* dw) {
+  if (takes_depthwise(s)) return depthwise_weight(stream, dtype, s, x, dy, dw);
   if (goes_direct(s)) return direct_weight(stream, dtype, s, x, dy, dw);
   Operands operands(stream, dtype, s);
   if (!operands.takes()) return direct_weight(stream, dtype, s, x, dy, dw);

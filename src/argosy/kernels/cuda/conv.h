@@ -51,6 +51,15 @@ void direct_data(cudaStream_t stream, DType dtype, const ConvShape& s, const voi
 void direct_weight(cudaStream_t stream, DType dtype, const ConvShape& s, const void* x,
                    const void* dy, void* dw);
 
+// Depthwise convolutions by windows of 3 x 3 and 5 x 5.
+bool takes_depthwise(const ConvShape& s);
+void depthwise_forward(cudaStream_t stream, DType dtype, const ConvShape& s, const void* x,
+                       const void* w, const void* bias, void* y);
+void depthwise_data(cudaStream_t stream, DType dtype, const ConvShape& s, const void* dy,
+                    const void* w, void* dx);
+void depthwise_weight(cudaStream_t stream, DType dtype, const ConvShape& s, const void* x,
+                      const void* dy, void* dw);
+
 // --- parts ---
 
 // y += bias of its channel: y is [outer, channels, inner].

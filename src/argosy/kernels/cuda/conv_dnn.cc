@@ -37,7 +37,7 @@ cudnnDataType_t data_type(DType dtype) {
 // threads share it.
 class Plan {
  public:
-  Plan(DType dtype, const ConvShape& s, const ConvOptions& options) : dtype_(dtype) {
+  Plan(DType dtype, const ConvShape& s, const ConvOptions& options, bool biased) : dtype_(dtype) {
     const int skip = s.dims == 3 ? 0 : 1, spatial = 3 - skip, rank = spatial + 2;
     const cudnnTensorFormat_t format = s.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
     int x[5] = {to_int(s.batch), to_int(s.in_channels)};
@@ -69,8 +69,17 @@ class Plan {
     const bool exact = wide || (dtype == DType::float32 && !options.tf32);
     math_ = exact ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
     ARGOSY_CUDNN(cudnnSetConvolutionMathType(conv_, math_));
+    if (!biased) return;
+    const int bias[5] = {1, y[1], 1, 1, 1};
+    ARGOSY_CUDNN(cudnnCreateTensorDescriptor(&bias_));
+    ARGOSY_CUDNN(cudnnSetTensorNdDescriptorEx(bias_, format, type, rank, bias));
+    ARGOSY_CUDNN(cudnnCreateActivationDescriptor(&identity_));
+    ARGOSY_CUDNN(cudnnSetActivationDescriptor(identity_, CUDNN_ACTIVATION_IDENTITY,
+                                              CUDNN_NOT_PROPAGATE_NAN, 0));
   }
   ~Plan() {
+    if (identity_) cudnnDestroyActivationDescriptor(identity_);
+    if (bias_) cudnnDestroyTensorDescriptor(bias_);
     if (conv_) cudnnDestroyConvolutionDescriptor(conv_);
     if (w_) cudnnDestroyFilterDescriptor(w_);
     if (y_) cudnnDestroyTensorDescriptor(y_);
@@ -144,13 +153,18 @@ class Plan {
   }
 
   cudnnStatus_t run(ConvKind kind, cudnnHandle_t handle, cudaStream_t stream, void* x, void* w,
-                    void* y) const {
+                    void* y, const void* bias) const {
     const float one = 1, zero = 0;
     const double one64 = 1, zero64 = 0;
     const bool wide = dtype_ == DType::float64;
     const void* alpha = wide ? static_cast<const void*>(&one64) : &one;
     const void* beta = wide ? static_cast<const void*>(&zero64) : &zero;
     const Scratch space(stream, best.workspace);
+    if (bias)
+      return cudnnConvolutionBiasActivationForward(
+          handle, alpha, x_, x, w_, w, conv_,
+          static_cast<cudnnConvolutionFwdAlgo_t>(best.algorithm), space.data(), space.bytes(), beta,
+          y_, y, bias_, bias, identity_, y_, y);
     if (kind == ConvKind::forward)
       return cudnnConvolutionForward(handle, alpha, x_, x, w_, w, conv_,
                                      static_cast<cudnnConvolutionFwdAlgo_t>(best.algorithm),
@@ -204,10 +218,13 @@ class Plan {
   cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr;
   cudnnFilterDescriptor_t w_ = nullptr;
   cudnnConvolutionDescriptor_t conv_ = nullptr;
+  cudnnTensorDescriptor_t bias_ = nullptr;
+  cudnnActivationDescriptor_t identity_ = nullptr;
 };
 
 // Everything that which plan is best depends on.
-std::string key_of(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options) {
+std::string key_of(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options,
+                   bool biased) {
   int device = 0;
   ARGOSY_CUDA(cudaGetDevice(&device));
   const int64_t head[] = {device,
@@ -222,7 +239,8 @@ std::string key_of(ConvKind kind, DType dtype, const ConvShape& s, const ConvOpt
                           options.tf32,
                           options.deterministic,
                           options.search,
-                          options.workspace};
+                          options.workspace,
+                          biased};
   std::string key(reinterpret_cast<const char*>(head), sizeof head);
   for (const auto* list : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad})
     key.append(reinterpret_cast<const char*>(*list), sizeof *list);
@@ -255,22 +273,24 @@ Plans& plans() {
 }  // namespace
 
 bool dnn_conv(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& s,
-              const ConvOptions& options, void* x, void* w, void* y) {
+              const ConvOptions& options, void* x, void* w, void* y, const void* bias) {
   cudnnHandle_t handle = dnn_handle(stream);
-  const std::string key = key_of(kind, dtype, s, options);
+  const std::string key = key_of(kind, dtype, s, options, bias != nullptr);
   if (auto known = plans().find(key)) {
     if (!known->possible) return false;
-    ARGOSY_CUDNN(known->run(kind, handle, stream, x, w, y));
+    ARGOSY_CUDNN(known->run(kind, handle, stream, x, w, y, bias));
     return true;
   }
-  auto plan = std::make_shared<Plan>(dtype, s, options);
+  auto plan = std::make_shared<Plan>(dtype, s, options, bias != nullptr);
   std::vector<Candidate> list;
   if (options.search) list = plan->timed(kind, handle, stream, options, x, w, y);
   if (list.empty()) list = plan->candidates(kind, handle, options);
   plan->possible = false;
   for (const Candidate& candidate : list) {
+    // With a bias and no activation cuDNN has this one.
+    if (bias && candidate.algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) continue;
     if (!plan->prepare(candidate)) continue;
-    if (plan->run(kind, handle, stream, x, w, y) != CUDNN_STATUS_SUCCESS) continue;
+    if (plan->run(kind, handle, stream, x, w, y, bias) != CUDNN_STATUS_SUCCESS) continue;
     plan->possible = true;
     break;
   }

@@ -11,6 +11,6 @@ enum class ConvKind { forward, data, weight };
 // or [out, kernel.., in / groups] for channels last. Writes y, dx (x) or dw (w). False, with
 // nothing to be kept of what was written, where cuDNN has no algorithm for it.
 bool dnn_conv(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& s,
-              const ConvOptions& options, void* x, void* w, void* y);
+              const ConvOptions& options, void* x, void* w, void* y, const void* bias = nullptr);
 
 }  // namespace argosy::cuda

@@ -12,31 +12,30 @@ __device__ __forceinline__ bool beats(C v, C best) {
 }
 
 // Where a window of nothing but minus infinity has its maximum.
-__device__ __forceinline__ int64_t first_place(const PoolShape& s, Span z, Span r, Span q) {
-  const int64_t at = (z.begin * s.in[1] + r.begin) * s.in[2] + q.begin;
-  const int64_t last = s.in[0] * s.in[1] * s.in[2] - 1;
+template <class I>
+__device__ __forceinline__ I first_place(const Windows<I>& s, Span<I> z, Span<I> r, Span<I> q) {
+  const I at = (z.begin * s.in.size[1] + r.begin) * s.in.size[2] + q.begin;
+  const I last = s.in.size[0] * s.in.size[1] * s.in.size[2] - 1;
   return at < last ? at : last;
 }
 
-template <class T>
+template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    max_kernel(PoolShape s, int64_t total, const T* __restrict__ x, T* __restrict__ y,
+    max_kernel(const Windows<I> s, I total, const T* __restrict__ x, T* __restrict__ y,
                int32_t* __restrict__ indices) {
   using C = Computed<T>;
-  const Places out = outputs_of(s), in = inputs_of(s);
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = out.element(i);
-    const Span depth = window(s, 0, e.at[0]), rows = window(s, 1, e.at[1]),
-               columns = window(s, 2, e.at[2]);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = s.out.place(i);
+    const Span<I> depth = s.window(0, p.z), rows = s.window(1, p.r), columns = s.window(2, p.q);
     C best = -INFINITY;
-    int64_t place = first_place(s, depth, rows, columns);
-    for (int64_t z = depth.begin; z < depth.end; ++z)
-      for (int64_t r = rows.begin; r < rows.end; ++r) {
-        const T* from = x + in.offset(e.n, e.c, z, r, columns.begin);
-        const int64_t at = (z * s.in[1] + r) * s.in[2] + columns.begin;
-        for (int64_t k = 0; k < columns.size(); ++k) {
-          const C v = load(from[k * s.lanes]);
+    I place = first_place(s, depth, rows, columns);
+    for (I z = depth.begin; z < depth.end; ++z)
+      for (I r = rows.begin; r < rows.end; ++r) {
+        const T* from = x + s.in.offset(p.part, z, r, columns.begin, p.lane);
+        const I at = (z * s.in.size[1] + r) * s.in.size[2] + columns.begin;
+        for (I k = 0; k < columns.size(); ++k) {
+          const C v = load(from[k * s.in.lanes]);
           if (beats(v, best)) {
             best = v;
             place = at + k;
@@ -48,23 +47,22 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <class T>
+template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(PoolShape s, int64_t total, const T* __restrict__ dy,
+    gather_kernel(const Windows<I> s, I total, const T* __restrict__ dy,
                   const int32_t* __restrict__ indices, T* __restrict__ dx) {
   using C = Computed<T>;
-  const Places out = outputs_of(s), in = inputs_of(s);
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = in.element(i);
-    const int32_t place = static_cast<int32_t>((e.at[0] * s.in[1] + e.at[1]) * s.in[2] + e.at[2]);
-    const Span depth = windows_of(s, 0, e.at[0]), rows = windows_of(s, 1, e.at[1]),
-               columns = windows_of(s, 2, e.at[2]);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = s.in.place(i);
+    const auto place = static_cast<int32_t>((p.z * s.in.size[1] + p.r) * s.in.size[2] + p.q);
+    const Span<I> depth = s.windows_of(0, p.z), rows = s.windows_of(1, p.r),
+                  columns = s.windows_of(2, p.q);
     C sum = 0;
-    for (int64_t z = depth.begin; z < depth.end; ++z)
-      for (int64_t r = rows.begin; r < rows.end; ++r)
-        for (int64_t q = columns.begin; q < columns.end; ++q) {
-          const int64_t at = out.offset(e.n, e.c, z, r, q);
+    for (I z = depth.begin; z < depth.end; ++z)
+      for (I r = rows.begin; r < rows.end; ++r)
+        for (I q = columns.begin; q < columns.end; ++q) {
+          const I at = s.out.offset(p.part, z, r, q, p.lane);
           if (indices[at] == place) sum += load(dy[at]);
         }
     dx[i] = store<T>(sum);
@@ -76,7 +74,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     scatter_kernel(PoolShape s, int64_t total, const T* __restrict__ dy,
                    const int32_t* __restrict__ indices, Computed<T>* __restrict__ sums) {
-  const Places out = outputs_of(s);
+  const Places out{true, s.lanes, {s.out[0], s.out[1], s.out[2]}};
   const int64_t plane = s.in[0] * s.in[1] * s.in[2];
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
        i += int64_t{gridDim.x} * kThreads) {
@@ -89,15 +87,16 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    ranges_kernel(PoolShape s, int64_t total, const Span* __restrict__ ranges,
+    ranges_kernel(PoolShape s, int64_t total, const Span<int64_t>* __restrict__ ranges,
                   const T* __restrict__ x, T* __restrict__ y, int32_t* __restrict__ indices) {
   using C = Computed<T>;
-  const Places out = outputs_of(s), in = inputs_of(s);
+  const Places out{true, s.lanes, {s.out[0], s.out[1], s.out[2]}};
+  const Places in{true, s.lanes, {s.in[0], s.in[1], s.in[2]}};
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
        i += int64_t{gridDim.x} * kThreads) {
     const Element e = out.element(i);
-    const Span depth = ranges[e.at[0]], rows = ranges[s.out[0] + e.at[1]],
-               columns = ranges[s.out[0] + s.out[1] + e.at[2]];
+    const Span<int64_t> depth = ranges[e.at[0]], rows = ranges[s.out[0] + e.at[1]],
+                        columns = ranges[s.out[0] + s.out[1] + e.at[2]];
     C best = 0;
     int64_t place = -1;
     for (int64_t z = depth.begin; z < depth.end; ++z)
@@ -130,9 +129,12 @@ void max_pool(cudaStream_t stream, DType dtype, const PoolShape& s, const void* 
   const int64_t total = s.y_size();
   if (total == 0) return;
   with_floating("max_pool", dtype, [&]<class T>(Type<T>) {
-    max_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        s, total, static_cast<const T*>(x), static_cast<T*>(y), indices);
-    ARGOSY_CUDA_LAUNCHED();
+    with_index_of(most_of(s), [&]<class I>(Type<I>) {
+      max_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+          Windows<I>(s), static_cast<I>(total), static_cast<const T*>(x), static_cast<T*>(y),
+          indices);
+      ARGOSY_CUDA_LAUNCHED();
+    });
   });
 }
 
@@ -140,10 +142,17 @@ void max_pool_gather(cudaStream_t stream, DType dtype, const PoolShape& s, const
                      const int32_t* indices, void* dx) {
   const int64_t total = s.x_size();
   if (total == 0) return;
+  if (s.y_size() == 0) {
+    ARGOSY_CUDA(cudaMemsetAsync(dx, 0, static_cast<size_t>(total * item_size(dtype)), stream));
+    return;
+  }
   with_floating("max_pool_grad", dtype, [&]<class T>(Type<T>) {
-    gather_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        s, total, static_cast<const T*>(dy), indices, static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    with_index_of(most_of(s), [&]<class I>(Type<I>) {
+      gather_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+          Windows<I>(s), static_cast<I>(total), static_cast<const T*>(dy), indices,
+          static_cast<T*>(dx));
+      ARGOSY_CUDA_LAUNCHED();
+    });
   });
 }
 
@@ -167,7 +176,7 @@ void ranges_pool(cudaStream_t stream, DType dtype, const PoolShape& s, const int
   if (total == 0) return;
   with_floating("fractional_max_pool", dtype, [&]<class T>(Type<T>) {
     ranges_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, total, reinterpret_cast<const Span*>(ranges), static_cast<const T*>(x),
+        s, total, reinterpret_cast<const Span<int64_t>*>(ranges), static_cast<const T*>(x),
         static_cast<T*>(y), indices);
     ARGOSY_CUDA_LAUNCHED();
   });

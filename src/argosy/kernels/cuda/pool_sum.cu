@@ -1,4 +1,3 @@
-#include "argosy/kernels/cuda/common.cuh"
 #include "argosy/kernels/cuda/pool_windows.cuh"
 
 // Pools that add up: averages and powers.
@@ -19,11 +18,10 @@ struct Average {
   __device__ __forceinline__ C element(C v) const {
     return v;
   }
-  template <class C>
-  __device__ __forceinline__ C result(const PoolShape& s, const Element& e, C sum) const {
-    const int64_t count = by.fixed ? 1
-                                   : counted(s, by, 0, e.at[0]) * counted(s, by, 1, e.at[1]) *
-                                         counted(s, by, 2, e.at[2]);
+  template <class C, class I>
+  __device__ __forceinline__ C result(const Windows<I>& s, const PlaceOf<I>& p, C sum) const {
+    const I count =
+        by.fixed ? 1 : s.counted(by, 0, p.z) * s.counted(by, 1, p.r) * s.counted(by, 2, p.q);
     return sum / divisor<C>(by, count);
   }
 };
@@ -33,56 +31,54 @@ struct Powers {
   __device__ __forceinline__ C element(C v) const {
     return power(v, C(p));
   }
-  template <class C>
-  __device__ __forceinline__ C result(const PoolShape&, const Element&, C sum) const {
+  template <class C, class I>
+  __device__ __forceinline__ C result(const Windows<I>&, const PlaceOf<I>&, C sum) const {
     return p == 2 ? sqrt(sum) : power(sum, C(1 / p));
   }
 };
 
-template <class T, class F>
+template <class T, class F, class I>
 __global__ void __launch_bounds__(kThreads)
-    sum_kernel(PoolShape s, F f, int64_t total, const T* __restrict__ x, T* __restrict__ y) {
+    sum_kernel(const Windows<I> s, F f, I total, const T* __restrict__ x, T* __restrict__ y) {
   using C = Computed<T>;
-  const Places out = outputs_of(s), in = inputs_of(s);
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = out.element(i);
-    const Span depth = window(s, 0, e.at[0]), rows = window(s, 1, e.at[1]),
-               columns = window(s, 2, e.at[2]);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = s.out.place(i);
+    const Span<I> depth = s.window(0, p.z), rows = s.window(1, p.r), columns = s.window(2, p.q);
     C sum = 0;
-    for (int64_t z = depth.begin; z < depth.end; ++z)
-      for (int64_t r = rows.begin; r < rows.end; ++r) {
-        const T* from = x + in.offset(e.n, e.c, z, r, columns.begin);
-        for (int64_t k = 0; k < columns.size(); ++k) sum += f.element(load(from[k * s.lanes]));
+    for (I z = depth.begin; z < depth.end; ++z)
+      for (I r = rows.begin; r < rows.end; ++r) {
+        const T* from = x + s.in.offset(p.part, z, r, columns.begin, p.lane);
+        for (I k = 0; k < columns.size(); ++k) sum += f.element(load(from[k * s.in.lanes]));
       }
-    y[i] = store<T>(f.result(s, e, sum));
+    y[i] = store<T>(f.result(s, p, sum));
   }
 }
 
 // A warp for each window, for large windows of planes.
-template <class T, class F>
+template <class T, class F, class I>
 __global__ void __launch_bounds__(kThreads)
-    sum_by_warps_kernel(PoolShape s, F f, int64_t total, const T* __restrict__ x,
+    sum_by_warps_kernel(const Windows<I> s, F f, I total, const T* __restrict__ x,
                         T* __restrict__ y) {
   using C = Computed<T>;
-  const Places out = outputs_of(s), in = inputs_of(s);
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  constexpr int kWarps = kThreads / kWarp;
-  for (int64_t i = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp; i < total;
-       i += int64_t{gridDim.x} * kWarps) {
-    const Element e = out.element(i);
-    const Span depth = window(s, 0, e.at[0]), rows = window(s, 1, e.at[1]),
-               columns = window(s, 2, e.at[2]);
-    const int64_t high = rows.size(), wide = columns.size();
+  const I lane = static_cast<I>(threadIdx.x) % kWarp;
+  constexpr I kWarps = kThreads / kWarp;
+  for (I i = static_cast<I>(blockIdx.x) * kWarps + static_cast<I>(threadIdx.x) / kWarp; i < total;
+       i += static_cast<I>(gridDim.x) * kWarps) {
+    const PlaceOf<I> p = s.out.place(i);
+    const Span<I> depth = s.window(0, p.z), rows = s.window(1, p.r), columns = s.window(2, p.q);
+    const I wide = columns.size();
+    // Whole rows lie one after the other.
+    const bool joined = wide == s.in.size[2];
+    const I high = joined ? 1 : rows.size(), run = joined ? wide * rows.size() : wide;
     C sum = 0;
-    for (int64_t k = lane; k < depth.size() * high * wide; k += kWarp) {
-      int64_t q, r;
-      const int64_t z = divide(divide(k, wide, q), high, r);
-      const int64_t at = in.offset(e.n, e.c, depth.begin + z, rows.begin + r, columns.begin + q);
-      sum += f.element(load(x[at]));
-    }
+    for (I z = depth.begin; z < depth.end; ++z)
+      for (I r = 0; r < high; ++r) {
+        const T* from = x + s.in.offset(p.part, z, rows.begin + r, columns.begin, 0);
+        for (I k = lane; k < run; k += kWarp) sum += f.element(load(from[k]));
+      }
     sum = warp_reduce(sum, Sum{});
-    if (lane == 0) y[i] = store<T>(f.result(s, e, sum));
+    if (lane == 0) y[i] = store<T>(f.result(s, p, sum));
   }
 }
 
@@ -92,61 +88,67 @@ void launch_sum(cudaStream_t stream, const PoolShape& s, F f, const void* x, voi
   const int64_t places = s.out[0] * s.out[1] * s.out[2];
   const int64_t taps =
       s.adaptive ? s.in[0] * s.in[1] * s.in[2] / places : s.kernel[0] * s.kernel[1] * s.kernel[2];
-  if (s.lanes == 1 && taps >= 32)
-    sum_by_warps_kernel<T, F><<<grid(total, kThreads / kWarp, 16), kThreads, 0, stream>>>(
-        s, f, total, static_cast<const T*>(x), static_cast<T*>(y));
-  else
-    sum_kernel<T, F><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        s, f, total, static_cast<const T*>(x), static_cast<T*>(y));
-  ARGOSY_CUDA_LAUNCHED();
+  with_index_of(most_of(s), [&]<class I>(Type<I>) {
+    const Windows<I> windows(s);
+    const auto* from = static_cast<const T*>(x);
+    if (s.lanes == 1 && taps >= 32)
+      sum_by_warps_kernel<T, F, I><<<grid(total, kThreads / kWarp, 16), kThreads, 0, stream>>>(
+          windows, f, static_cast<I>(total), from, static_cast<T*>(y));
+    else
+      sum_kernel<T, F, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+          windows, f, static_cast<I>(total), from, static_cast<T*>(y));
+    ARGOSY_CUDA_LAUNCHED();
+  });
 }
 
-template <class T>
+template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    average_backward_kernel(PoolShape s, PoolDivisor by, int64_t total, const T* __restrict__ dy,
+    average_backward_kernel(const Windows<I> s, PoolDivisor by, I total, const T* __restrict__ dy,
                             T* __restrict__ dx) {
   using C = Computed<T>;
-  const Places out = outputs_of(s), in = inputs_of(s);
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = in.element(i);
-    const Span depth = windows_of(s, 0, e.at[0]), rows = windows_of(s, 1, e.at[1]),
-               columns = windows_of(s, 2, e.at[2]);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = s.in.place(i);
+    const Span<I> depth = s.windows_of(0, p.z), rows = s.windows_of(1, p.r),
+                  columns = s.windows_of(2, p.q);
     C sum = 0;
-    for (int64_t z = depth.begin; z < depth.end; ++z)
-      for (int64_t r = rows.begin; r < rows.end; ++r) {
-        const int64_t outer = by.fixed ? 1 : counted(s, by, 0, z) * counted(s, by, 1, r);
-        for (int64_t q = columns.begin; q < columns.end; ++q) {
-          const int64_t count = by.fixed ? 1 : outer * counted(s, by, 2, q);
+    for (I z = depth.begin; z < depth.end; ++z)
+      for (I r = rows.begin; r < rows.end; ++r) {
+        const I outer = by.fixed ? 1 : s.counted(by, 0, z) * s.counted(by, 1, r);
+        for (I q = columns.begin; q < columns.end; ++q) {
+          const I count = by.fixed ? 1 : outer * s.counted(by, 2, q);
           const C scale = 1 / divisor<C>(by, count);
-          sum += load(dy[out.offset(e.n, e.c, z, r, q)]) * scale;
+          sum += load(dy[s.out.offset(p.part, z, r, q, p.lane)]) * scale;
         }
       }
     dx[i] = store<T>(sum);
   }
 }
 
-template <class T>
+template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    powers_backward_kernel(PoolShape s, double p, int64_t total, const T* __restrict__ x,
+    powers_backward_kernel(const Windows<I> s, double p, I total, const T* __restrict__ x,
                            const T* __restrict__ y, const T* __restrict__ dy, T* __restrict__ dx) {
   using C = Computed<T>;
-  const Places out = outputs_of(s), in = inputs_of(s);
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = in.element(i);
-    const Span depth = windows_of(s, 0, e.at[0]), rows = windows_of(s, 1, e.at[1]),
-               columns = windows_of(s, 2, e.at[2]);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> e = s.in.place(i);
+    const Span<I> depth = s.windows_of(0, e.z), rows = s.windows_of(1, e.r),
+                  columns = s.windows_of(2, e.q);
     C sum = 0;
-    for (int64_t z = depth.begin; z < depth.end; ++z)
-      for (int64_t r = rows.begin; r < rows.end; ++r)
-        for (int64_t q = columns.begin; q < columns.end; ++q) {
-          const int64_t at = out.offset(e.n, e.c, z, r, q);
+    for (I z = depth.begin; z < depth.end; ++z)
+      for (I r = rows.begin; r < rows.end; ++r)
+        for (I q = columns.begin; q < columns.end; ++q) {
+          const I at = s.out.offset(e.part, z, r, q, e.lane);
           const C v = load(y[at]);
           if (v != C(0)) sum += load(dy[at]) * power(v, C(1 - p));
         }
     dx[i] = store<T>(sum * (p == 1 ? C(1) : power(load(x[i]), C(p - 1))));
   }
+}
+
+void clear(cudaStream_t stream, DType dtype, int64_t n, void* to) {
+  ARGOSY_CUDA(cudaMemsetAsync(to, 0, static_cast<size_t>(n * item_size(dtype)), stream));
 }
 
 }  // namespace
@@ -162,10 +164,14 @@ void avg_pool_backward(cudaStream_t stream, DType dtype, const PoolShape& s, Poo
                        const void* dy, void* dx) {
   const int64_t total = s.x_size();
   if (total == 0) return;
+  if (s.y_size() == 0) return clear(stream, dtype, total, dx);
   with_floating("avg_pool_grad", dtype, [&]<class T>(Type<T>) {
-    average_backward_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        s, divisor, total, static_cast<const T*>(dy), static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    with_index_of(most_of(s), [&]<class I>(Type<I>) {
+      average_backward_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+          Windows<I>(s), divisor, static_cast<I>(total), static_cast<const T*>(dy),
+          static_cast<T*>(dx));
+      ARGOSY_CUDA_LAUNCHED();
+    });
   });
 }
 
@@ -180,11 +186,14 @@ void lp_pool_backward(cudaStream_t stream, DType dtype, const PoolShape& s, doub
                       const void* y, const void* dy, void* dx) {
   const int64_t total = s.x_size();
   if (total == 0) return;
+  if (s.y_size() == 0) return clear(stream, dtype, total, dx);
   with_floating("lp_pool_grad", dtype, [&]<class T>(Type<T>) {
-    powers_backward_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        s, p, total, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<const T*>(dy),
-        static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    with_index_of(most_of(s), [&]<class I>(Type<I>) {
+      powers_backward_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+          Windows<I>(s), p, static_cast<I>(total), static_cast<const T*>(x),
+          static_cast<const T*>(y), static_cast<const T*>(dy), static_cast<T*>(dx));
+      ARGOSY_CUDA_LAUNCHED();
+    });
   });
 }
 
