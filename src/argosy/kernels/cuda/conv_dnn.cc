@@ -222,31 +222,6 @@ class Plan {
   cudnnActivationDescriptor_t identity_ = nullptr;
 };
 
-// Everything that which plan is best depends on.
-std::string key_of(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options,
-                   bool biased) {
-  int device = 0;
-  ARGOSY_CUDA(cudaGetDevice(&device));
-  const int64_t head[] = {device,
-                          static_cast<int64_t>(kind),
-                          static_cast<int64_t>(dtype),
-                          s.dims,
-                          s.channels_last,
-                          s.batch,
-                          s.in_channels,
-                          s.out_channels,
-                          s.groups,
-                          options.tf32,
-                          options.deterministic,
-                          options.search,
-                          options.workspace,
-                          biased};
-  std::string key(reinterpret_cast<const char*>(head), sizeof head);
-  for (const auto* list : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad})
-    key.append(reinterpret_cast<const char*>(*list), sizeof *list);
-  return key;
-}
-
 class Plans {
  public:
   std::shared_ptr<const Plan> find(const std::string& key) {
@@ -272,10 +247,34 @@ Plans& plans() {
 
 }  // namespace
 
+std::string conv_key(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options,
+                     bool biased) {
+  int device = 0;
+  ARGOSY_CUDA(cudaGetDevice(&device));
+  const int64_t head[] = {device,
+                          static_cast<int64_t>(kind),
+                          static_cast<int64_t>(dtype),
+                          s.dims,
+                          s.channels_last,
+                          s.batch,
+                          s.in_channels,
+                          s.out_channels,
+                          s.groups,
+                          options.tf32,
+                          options.deterministic,
+                          options.search,
+                          options.workspace,
+                          biased};
+  std::string key(reinterpret_cast<const char*>(head), sizeof head);
+  for (const auto* list : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad})
+    key.append(reinterpret_cast<const char*>(*list), sizeof *list);
+  return key;
+}
+
 bool dnn_conv(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& s,
               const ConvOptions& options, void* x, void* w, void* y, const void* bias) {
   cudnnHandle_t handle = dnn_handle(stream);
-  const std::string key = key_of(kind, dtype, s, options, bias != nullptr);
+  const std::string key = conv_key(kind, dtype, s, options, bias != nullptr);
   if (auto known = plans().find(key)) {
     if (!known->possible) return false;
     ARGOSY_CUDNN(known->run(kind, handle, stream, x, w, y, bias));
