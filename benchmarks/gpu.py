@@ -12,8 +12,10 @@ times both in turns; a ratio is our time over theirs, or for rates our share of 
 """
 
 import argparse
+import os
 import signal
 import statistics
+import subprocess
 import sys
 import time
 import traceback
@@ -291,9 +293,13 @@ def peak_of(ours, theirs):
     return p.device.cuda.max_memory_allocated() / 2**20, torch.cuda.max_memory_allocated() / 2**20
 
 
-def train(name, step, captured, theirs, goals, batch):
-    """Steps of three trainers that start from the same weights: eager, captured, PyTorch's."""
-    first, again, want = float(step()), float(captured()), float(theirs())
+def train(name, step, make_captured, theirs, goals, batch):
+    """Steps of three trainers that start from the same weights: eager, captured, PyTorch's. Gives
+    the captured one."""
+    first, want = float(step()), float(theirs())
+    mine, other = peak_of(step, theirs)  # while nobody else holds weights and states
+    captured = make_captured()
+    again = float(captured())
     for loss in (first, again):
         assert abs(loss - want) < 0.03 * abs(want), f"losses {first}, {again}, theirs {want}"
     note = f"loss {first:.4f}, theirs {want:.4f}"
@@ -301,7 +307,6 @@ def train(name, step, captured, theirs, goals, batch):
     _, their = compare_times(f"{name}, eager", step, theirs, goals[0], note, **options)
     compare_times(f"{name}, captured", captured, theirs, goals[1], f"{batch / their:.0f} a second: theirs",
                   **options)  # fmt: skip
-    mine, other = peak_of(step, theirs)
     row(
         f"{name}, peak",
         f"{mine:.0f} MiB",
@@ -310,32 +315,86 @@ def train(name, step, captured, theirs, goals, batch):
         "<= 1.1",
         mine <= 1.1 * other,
     )
+    return captured
+
+
+def resnet_of(batch):
+    x, tx = pair([batch, 3, 224, 224])
+    label = np.arange(batch) * 7 % 1000
+    y, ty = p.to_tensor(label), torch.from_numpy(label).cuda()
+    return gpu_models.resnet_steps(x, y, tx.to(memory_format=torch.channels_last), ty)
+
+
+def gpt_of(batch, length):
+    ids = np.random.default_rng(0).integers(0, gpu_models.WORDS, [batch, length + 1])
+    x, y = p.to_tensor(ids[:, :-1].copy()), p.to_tensor(ids[:, 1:].copy())
+    tx, ty = (torch.from_numpy(ids[:, s].copy()).cuda() for s in (slice(0, -1), slice(1, None)))
+    return gpu_models.gpt_steps(x, y, tx, ty)
 
 
 @figure
 def resnet50():
     batch = 64
-    x, tx = pair([batch, 3, 224, 224])
-    label = np.arange(batch) * 7 % 1000
-    y, ty = p.to_tensor(label), torch.from_numpy(label).cuda()
-    tx = tx.to(memory_format=torch.channels_last)
-    step, captured, theirs = gpu_models.resnet_steps(x, y, tx, ty)
+    step, captured, theirs = resnet_of(batch)
     train("ResNet-50, 64 pictures", step, captured, theirs, (1.0, 0.9), batch)
 
 
 @figure
 def gpt():
     batch, length = 8, 1024
-    ids = np.random.default_rng(0).integers(0, gpu_models.WORDS, [batch, length + 1])
-    x, y = p.to_tensor(ids[:, :-1].copy()), p.to_tensor(ids[:, 1:].copy())
-    tx, ty = (torch.from_numpy(ids[:, s].copy()).cuda() for s in (slice(0, -1), slice(1, None)))
-    step, captured, theirs, model = gpu_models.gpt_steps(x, y, tx, ty)
-    train("GPT 12 x 768, 8 x 1024", step, captured, theirs, (1.0, 0.8), batch * length)
+    step, captured, theirs, compiled = gpt_of(batch, length)
+    mine = train("GPT 12 x 768, 8 x 1024", step, captured, theirs, (1.0, 0.8), batch * length)
     if OPTIONS.compile:
-        compiled = gpu_models.their_gpt_step(torch.compile(model), tx, ty)
-        compiled()
-        compare_times("GPT, captured beside torch.compile", captured, compiled, 1.0,
+        compare_times("GPT, captured beside torch.compile", mine, compiled(), 1.0,
                       rounds=5, seconds=0.3, most=20)  # fmt: skip
+
+
+# --- where steps spend their time ---
+
+
+def op_times(step, times=3):
+    """[(op, calls of a step, ms of a step)]: its own time, without what ran inside."""
+    step(), step()
+    with p.profiler.Profiler(on_trace_ready=lambda prof: None) as prof:
+        for _ in range(times):
+            step()
+    events = [e for e in prof.profiler_result.events if e.kind in ("op", "gradient")]
+    total = {}
+    open_ones = []  # from the outermost
+    for e in sorted(events, key=lambda e: (e.thread, e.begin, -e.end)):
+        while open_ones and not (open_ones[-1].thread == e.thread and e.end <= open_ones[-1].end):
+            open_ones.pop()
+        if open_ones:
+            total[open_ones[-1].name][1] -= e.end - e.begin
+        sums = total.setdefault(e.name, [0, 0])
+        sums[0] += 1
+        sums[1] += e.end - e.begin
+        open_ones.append(e)
+    rows = [(name, n / times, ns * 1e-6 / times) for name, (n, ns) in total.items()]
+    return sorted(rows, key=lambda r: -r[2])
+
+
+STEPS = {
+    "ResNet-50, 64 pictures": lambda: resnet_of(64)[0],
+    "GPT 12 x 768, 8 x 1024": lambda: gpt_of(8, 1024)[0],
+}
+
+
+def print_profiles():
+    """Of a process with CUDA_LAUNCH_BLOCKING=1, where an op's time is that of its kernels and of
+    launching them."""
+    for name, make in STEPS.items():
+        rows = op_times(make())
+        whole = sum(ms for *_, ms in rows)
+        print(f"{name}: {whole:.2f} ms in {sum(n for _, n, _ in rows):.0f} ops, one at a time")
+        for op, calls, ms in rows[:15]:
+            print(f"  {op:34} {calls:6.0f} calls {ms:9.3f} ms {ms / whole:7.1%}", flush=True)
+
+
+@figure
+def profile():
+    command = [sys.executable, __file__, "--print-profiles"]
+    subprocess.run(command, env={**os.environ, "CUDA_LAUNCH_BLOCKING": "1"}, check=True)
 
 
 # --- the run ---
@@ -383,5 +442,10 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seconds", type=int, default=45, help="most of one figure")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--print-profiles", action="store_true", help=argparse.SUPPRESS)
     OPTIONS = parser.parse_args()
-    main()
+    if OPTIONS.print_profiles:
+        p.set_device("gpu:0")
+        print_profiles()
+    else:
+        main()

@@ -11,7 +11,8 @@ WORDS = 50304
 
 
 def steps_of(model, loss, optimizer, inputs):
-    """(an eager training step, the same captured): functions without arguments that give the loss."""
+    """(an eager training step, the same captured): functions without arguments that give the loss.
+    Each call of one trains the model."""
 
     def of_model(*args):
         with p.amp.auto_cast(dtype="bfloat16", level="O1"):
@@ -102,18 +103,20 @@ def copy_weights(ours, theirs):
 
 
 def resnet_steps(x, y, tx, ty):
-    """(eager, captured, theirs), from the same weights each."""
-    theirs = ResNet50().cuda().to(memory_format=torch.channels_last)
-    steps = []
-    for which in range(2):
+    """(eager, captured, theirs), from the same weights each; captured() makes that step."""
+
+    def both(theirs=None):
         p.seed(11)
         model = p.vision.models.resnet50()
-        if which == 0:
+        if theirs is not None:
             copy_weights(model, theirs)
         optimizer = p.optimizer.Momentum(0.01, 0.9, parameters=model.parameters())
-        steps.append(steps_of(model, F.cross_entropy, optimizer, (x, y))[which])
+        return steps_of(model, F.cross_entropy, optimizer, (x, y))
+
+    theirs = ResNet50().cuda().to(memory_format=torch.channels_last)
+    eager = both(theirs)[0]
     optimizer = torch.optim.SGD(theirs.parameters(), 0.01, 0.9)
-    return *steps, their_step(theirs, TF.cross_entropy, optimizer, (tx, ty))
+    return eager, lambda: both()[1], their_step(theirs, TF.cross_entropy, optimizer, (tx, ty))
 
 
 # --- GPT ---
@@ -196,14 +199,18 @@ def their_gpt_step(model, tx, ty):
 
 
 def gpt_steps(x, y, tx, ty):
-    """(eager, captured, theirs, their model), from the same weights each."""
-    theirs = TheirGpt().cuda()
-    steps = []
-    for which in range(2):
+    """(eager, captured, theirs, theirs by torch.compile), from the same weights each; captured()
+    and the last() make those steps."""
+
+    def both(theirs=None):
         p.seed(11)
         model = Gpt()
-        if which == 0:
+        if theirs is not None:
             copy_weights(model, theirs)
         optimizer = p.optimizer.AdamW(1e-4, parameters=model.parameters())
-        steps.append(steps_of(model, words_loss, optimizer, (x, y))[which])
-    return *steps, their_gpt_step(theirs, tx, ty), theirs
+        return steps_of(model, words_loss, optimizer, (x, y))
+
+    theirs = TheirGpt().cuda()
+    eager = both(theirs)[0]
+    their = their_gpt_step(theirs, tx, ty)
+    return eager, lambda: both()[1], their, lambda: their_gpt_step(torch.compile(theirs), tx, ty)

@@ -3,7 +3,7 @@
 A string in src/argosy that is the name of an op is an error outside of HOMES. What code has to know
 of an op is a word of its description (docs/adding_an_op.md); identities and patterns of certain ops
 are rules (src/argosy/passes/rules/); ops that gradients, passes and builders create are named once,
-in op/names.h. Importers say how the ops of other formats are written in ours.
+in op/names.h. Kernels of a library of their own are registered by name. Importers say how the ops of other formats are written in ours.
 """
 
 import pathlib
@@ -11,7 +11,7 @@ import re
 import sys
 
 HOMES = (
-    "ops/", "passes/rules/", "op/names.h", "parallel/op_names.h", "ps/ops/", "ps/op_names.h",
+    "ops/", "cuda/ops/", "passes/rules/", "op/names.h", "parallel/op_names.h", "ps/ops/", "ps/op_names.h",
     "infer/onnx/", "infer/paddle/", "infer/einsum.cc",
 )  # fmt: skip
 # Rooms that know no ops: their strings are names of other things.

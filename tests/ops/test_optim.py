@@ -310,7 +310,8 @@ def test_unscale_grads(dtype):
     arrays = [numpy64(g) for g in [*grads, strided]]
     assert not ops.unscale_grads_([*grads, strided], 8.0).item()
     for g, a in zip([*grads, strided], arrays):
-        np.testing.assert_array_equal(numpy64(g), a / 8)
+        # Exact, but where float16 comes to its smallest numbers.
+        np.testing.assert_allclose(numpy64(g), a / 8, rtol=0, atol=3e-8)
         assert g.inplace_version == 1
     for bad in (np.inf, np.nan):
         assert ops.unscale_grads_([grads[0], *tensors([[1.0, bad]], dtype)], 2.0).item()

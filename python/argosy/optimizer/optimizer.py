@@ -232,6 +232,8 @@ class Optimizer:
         else:
             with no_grad():
                 tensor = _tensor.full(shape, fill_value, dtype)
+                if tensor.place != param.place:
+                    tensor = tensor.to(param.place)
                 if held is not None:
                     self._assign(tensor, held, full_name, name)
             tensor.stop_gradient = True

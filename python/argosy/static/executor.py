@@ -57,8 +57,8 @@ class Executor:
     """Runs Programs on one device.
 
     Args:
-        place (Place | str, optional): The device; the current one if None. Arrays that are fed go there;
-            Tensors keep their place, and the run is where the first of them is.
+        place (Place | str, optional): The device; the current one if None. Everything that is fed goes
+            there, and so does what a scope holds elsewhere, once.
 
     Raises:
         ValueError: place is of another kind, or there is no such device.
@@ -517,7 +517,7 @@ def _fed(value, name, shape, dtype, cut):
                 f"[Executor.run] '{name}' is fed a variable of a Program, which has no value. Do"
                 " this: feed an array."
             )
-        tensor = value
+        tensor = _brought(value)
     elif hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         tensor = _core.to_tensor(value, None, False)
     else:
@@ -540,6 +540,16 @@ def _fed(value, name, shape, dtype, cut):
     if not fits:
         raise _misfit(name, shape, found)
     return tensor
+
+
+def _brought(tensor):
+    """The tensor on the device of the run, which is the current one."""
+    place, here = tensor.place, current.place
+    if place._kind == here._kind and place._index == here._index:
+        return tensor
+    if "null" in (place._kind, here._kind) or (place.is_cuda_pinned_place() and here.is_cpu_place()):
+        return tensor
+    return tensor.to(here)
 
 
 def _listed(value, name, shape, dtype):

@@ -124,16 +124,18 @@ void Accumulate::clear(bool to_zero) {
 
 void Accumulate::write_zeros() {
   cleared = false;
-  if (grad.place().kind == DeviceKind::cpu && grad.is_contiguous() && grad.has_data() &&
-      is_leaf(grad)) {
-    grad.prepare_write();
-    std::memset(grad.raw(), 0, grad.nbytes());
-    grad.wrote("clear_gradient");
+  op::GradMode off(false);
+  if (!grad.has_data() || !is_leaf(grad)) {
+    grad = ops::full_like(grad, 0);
+    grad.set_stop_gradient(false);
     return;
   }
-  op::GradMode off(false);
-  grad = ops::full_like(grad, 0);
-  grad.set_stop_gradient(false);
+  grad.prepare_write();
+  if (grad.place().kind == DeviceKind::cpu && grad.is_contiguous())
+    std::memset(grad.raw(), 0, grad.nbytes());
+  else
+    op::copy_into(grad, ops::constant(0, grad.dtype(), grad.place()));
+  grad.wrote("clear_gradient");
 }
 
 Accumulate& slot(const Tensor& t) {

@@ -44,7 +44,7 @@ std::span<Flag> table() {
       {"FLAGS_cudnn_deterministic", false, gpu, "Deterministic convolutions. They always are."},
       {"FLAGS_cpu_deterministic", false, none, "Deterministic reductions. They always are."},
       {"FLAGS_embedding_deterministic", 0_i, gpu,
-       "Sums of gradients at one row, or place, are added in the order of the index on GPUs."},
+       "Gradients that meet at one row, or place, are added in the same order in each run."},
       {"FLAGS_cudnn_exhaustive_search", false, gpu, "Try all convolution algorithms."},
       {"FLAGS_conv_workspace_size_limit", 512_i, gpu, "MiB of scratch for a convolution."},
       {"FLAGS_cudnn_batchnorm_spatial_persistent", false, gpu, "A variant of batch norm on GPUs."},

@@ -6,6 +6,7 @@
 #include "argosy/cuda/launcher.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/placing.h"
 
 namespace argosy::cuda {
 namespace {
@@ -56,7 +57,10 @@ void run_on_host(const op::KernelDef& kernel, op::KernelFrame& frame, const void
     out.push_back(mine);
   }
   op::KernelFrame host{frame.op, op::Inputs(in, frame.in.ends()), out};
-  kernel.run(host, attrs);
+  {
+    const op::MakesOnHost on_host;  // what the kernel makes for itself
+    kernel.run(host, attrs);
+  }
   const auto give_back = [&](const Tensor& to, const Tensor& from) {
     if (to.numel()) op::copy_into(to, from);
   };

@@ -4,6 +4,7 @@
 
 #include "argosy/base/profile.h"
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/channels_last.h"
 #include "argosy/cuda/device.h"
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cuda/copy.h"
@@ -11,6 +12,22 @@
 #include "argosy/op/copy.h"
 
 namespace argosy::cuda {
+namespace {
+
+// Results lie as the operands do where channels lie last in one of those; of 16-bit images.
+void lay_as_operands(op::KernelFrame& frame) {
+  const Tensor& y = frame.out[0];
+  if (y.rank() != 4 || item_size(y.dtype()) != 2) return;
+  bool any = false;
+  for (const Tensor& t : frame.in.flat())
+    any |= t.defined() && lies_last(t) && t.shape() == y.shape();
+  if (!any) return;
+  for (const Tensor& t : frame.out)
+    if (!may_lie_last(t) || !(t.shape() == y.shape())) return;
+  for (Tensor& t : frame.out) lay_last(t);
+}
+
+}  // namespace
 
 void CudaLauncher::launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
                           Place place) {
@@ -39,8 +56,9 @@ void CudaLauncher::check(const op::KernelFrame& frame, Place place) const {
 
 void CudaLauncher::loop(op::KernelFrame& frame, const cpu::LoopTable& table, const void* params,
                         int key) {
+  if (frame.out[0].numel() == 0) return;
+  lay_as_operands(frame);
   const Tensor& y = frame.out[0];
-  if (y.numel() == 0) return;
   constexpr size_t kMost = 12;
   View views[kMost];
   const auto in = frame.in.flat();

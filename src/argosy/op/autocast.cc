@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 
 #include "argosy/base/watch.h"
 
@@ -32,6 +34,7 @@ struct Kept {
 struct Thread {
   std::shared_ptr<const Autocast> state;
   std::unordered_map<const TensorImpl*, Kept> kept;
+  bool widened = false;
   ~Thread() {
     if (state) count_thread(-1);
   }
@@ -41,6 +44,11 @@ Thread& own() {
   // Behind a pointer: thread-local space of a library is scarce.
   static thread_local std::unique_ptr<Thread> thread = std::make_unique<Thread>();
   return *thread;
+}
+
+std::set<std::string, std::less<>>& widening() {
+  static std::set<std::string, std::less<>> names;
+  return names;
 }
 
 bool is_cast(DType dtype) {
@@ -144,6 +152,34 @@ bool autocast_operands(const Autocast& state, const OpDef& op, const Inputs& in,
     out.push_back(t.defined() && t.dtype() != dtypes[i] ? in_dtype(t, dtypes[i]) : t);
   }
   return true;
+}
+
+namespace {
+
+bool widens_here(const Autocast& state, const OpDef& op, const Inputs& in) {
+  if (thread_state.recorder || !widening().contains(op.name)) return false;
+  for (const Tensor& t : in.flat())
+    if (t.defined() && !t.has_data()) return false;
+  InlineVector<DType, 8> dtypes;
+  return in[0].defined() && kHalf.has(in[0].dtype()) && autocast_dtypes(state, op, in, dtypes) &&
+         dtypes[0] == DType::float32;
+}
+
+}  // namespace
+
+bool widens(const char* op) {
+  return widening().insert(op).second;
+}
+bool is_widened() {
+  return own().widened;
+}
+
+Widened::Widened(const Autocast& state, const OpDef& op, const Inputs& in)
+    : is_(op.amp_o1 == Amp::full && widens_here(state, op, in)) {
+  if (is_) own().widened = true;
+}
+Widened::~Widened() {
+  if (is_) own().widened = false;
 }
 
 }  // namespace argosy::op

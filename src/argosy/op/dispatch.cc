@@ -551,6 +551,7 @@ Tensors run_watched(const OpDef& op, const Inputs& in, const void* attrs) {
   const Autocast* state = autocast;
   if (!state) return run_watched(op, in, attrs);
   AutocastOff parts;
+  if (const Widened whole(*state, op, in); whole) return run_watched(op, in, attrs);
   InlineVector<Tensor, 4> cast;
   if (!autocast_operands(*state, op, in, cast)) return run_watched(op, in, attrs);
   return run_watched(op, Inputs(cast, in.ends()), attrs);

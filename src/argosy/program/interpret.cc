@@ -150,6 +150,13 @@ Tensor read_state(const State& state, Scope* scope) {
   return t;
 }
 
+void replace_state(const State& state, Scope& scope, Tensor value) {
+  Variable* v = scope.find(state.name);
+  if (!v) v = &scope.var(state.name);
+  std::lock_guard lock(replacing);
+  std::swap(v->tensor, value);
+}
+
 void write_state(const State& state, Scope* scope, const Tensor& value) {
   Tensor to = state.tensor;
   if (!to.defined()) {

@@ -211,6 +211,8 @@ ARGOSY_API void replace_uses(Program& p, const Ref<Value>& from, const Ref<Value
 ARGOSY_API Tensor read_state(const State& state, Scope* scope);
 // Puts what a run made of it there, into the same memory where that fits.
 ARGOSY_API void write_state(const State& state, Scope* scope, const Tensor& value);
+// The variable that the scope has for state without a tensor of its own becomes another tensor.
+ARGOSY_API void replace_state(const State& state, Scope& scope, Tensor value);
 
 // Set by the bindings: the user's source line, for Operation::location. May be null.
 extern ARGOSY_API std::string (*user_location)();

@@ -44,6 +44,18 @@ void check_place(const char* what, const Tensor& t, Place place) {
                                  << ". Do this: move it with .to(..), or feed from its place.";
 }
 
+// What the scope alone holds goes to where it is needed, and stays there. Tensors that belong to
+// somebody do not move by themselves.
+Tensor moved(const program::State& state, program::Scope* scope, const Tensor& t, Place place) {
+  if (state.tensor.defined() || !scope || !t.has_data() || t.place().kind == DeviceKind::null ||
+      place.kind == DeviceKind::null)
+    return t;
+  Tensor there = op::to_place(t, place);
+  there.impl()->persistable = t.impl()->persistable;
+  program::replace_state(state, *scope, there);
+  return there;
+}
+
 }  // namespace
 
 Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
@@ -150,6 +162,7 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
         (slot.known && t.shape() != slot.shape))
       return false;
     if (!states_[i].is(t)) {
+      if (t.place() != s.place) t = moved(*s.state, scope, t, s.place);
       check_place("state", t, s.place);
       states_[i] = t;
     }

@@ -146,6 +146,50 @@ def test_regions_nest():
     assert (x4 @ x4).dtype == F32
 
 
+def loss_and_gradient(wide, options, under=True):
+    x = numbers(6, 40).astype("bfloat16")
+    x.stop_gradient = False
+    label = paddle.to_tensor([3, 39, 0, 7, 7, 12])
+    if options.get("soft_label"):
+        label = F.softmax(numbers(6, 40, seed=1))
+    with bf16(enable=under):
+        loss = F.cross_entropy(x.astype("float32") if wide else x, label, **options)
+    loss.sum().backward()
+    return loss, x.grad
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"reduction": "none"},
+        {"weight": paddle.linspace(0.5, 2, 40)},
+        {"weight": paddle.linspace(0.5, 2, 40).astype("bfloat16")},
+        {"ignore_index": 7},
+        {"label_smoothing": 0.1},
+        {"soft_label": True},
+    ],
+)
+def test_cross_entropy_of_16_bits_is_that_of_float32(options):
+    """To the same bits, though hard labels make no float32 scores."""
+    ours = loss_and_gradient(False, options)
+    assert ours[0].dtype == F32 and ours[1].dtype == BF16
+    wide = {k: v.astype("float32") if k == "weight" else v for k, v in options.items()}
+    for a, b in zip(ours, loss_and_gradient(True, wide, False)):
+        assert np.array_equal(a.astype("float32").numpy(), b.astype("float32").numpy())
+
+
+def test_cross_entropy_keeps_16_bits():
+    """Scores and their gradient, two bytes an element each, and little more."""
+    x = numbers(256, 4096).astype("bfloat16")
+    x.stop_gradient = False
+    held = paddle.device.memory_allocated("cpu")
+    paddle.device.reset_max_memory_allocated("cpu")
+    with bf16():
+        F.cross_entropy(x, paddle.zeros([256], "int64")).backward()
+    assert paddle.device.max_memory_allocated("cpu") - held < 2.1 * x.size
+
+
 def test_custom_lists_take_names_of_both():
     with bf16(custom_black_list={"matmul_v2"}, custom_white_list={"elementwise_add", "exp"}):
         assert (x4 @ x4).dtype == F32

@@ -113,9 +113,10 @@ void sync_batch_norm_run(KernelFrame& f, const SyncBatchNormAttrs& a) {
                         f.out[0].raw());
 }
 
-// Where channels have one value on all ranks; undefined where that is known not to be.
+// Where channels have one value on all ranks; undefined where that is known not to be. A number on
+// a device is not waited for.
 Tensor is_lone(const Tensor& total) {
-  if (!total.symbolic() && total.has_data()) {
+  if (!total.symbolic() && total.has_data() && total.place().kind == DeviceKind::cpu) {
     double value = 0;
     dispatch_types<float, double>(total.dtype(), [&]<class T>(T) { value = total.data<T>()[0]; });
     if (value != 1) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/channels_last.h"
 #include "argosy/cuda/ops/norms.h"
 #include "argosy/ops/norm/norm.h"
 #include "argosy/ops/norm/parts.h"
@@ -25,6 +26,14 @@ bool is_lone(const Tensor& x, bool channel_last) {
 
 // --- batch norm ---
 
+// Does y get the memory of x, which lies so?
+bool goes_last(const Tensor& x, const Tensor& y, bool channel_last) {
+  return !channel_last && lies_last(x) && may_lie_last(y);
+}
+Image last_image(const Tensor& x) {
+  return {x.dtype(), x.dim(0), x.dim(1), x.dim(2) * x.dim(3), true};
+}
+
 // Running statistics, which the kernel updates: themselves, or a contiguous copy.
 Tensor writable(const Tensor& t) {
   if (t.is_contiguous()) return t;
@@ -34,11 +43,12 @@ Tensor writable(const Tensor& t) {
 }
 
 void run_batch(KernelFrame& f, const ops::BatchNormAttrs& a) {
-  const Tensor x = op::contiguous(f.in[0]);
+  const bool last = goes_last(f.in[0], f.out[0], a.channel_last);
+  const Tensor x = last ? f.in[0] : op::contiguous(f.in[0]);
   const Tensor &mean = f.out[1], &variance = f.out[2];
   if (x.numel() == 0) return;
   const cudaStream_t stream = stream_of(f);
-  const Image image = image_of(x, a.channel_last);
+  const Image image = last ? last_image(x) : image_of(x, a.channel_last);
   const bool lone = (a.batch_stats || a.given_own) && is_lone(x, a.channel_last);
   if (a.batch_stats && lone) {
     batch_statistics(stream, image, x.raw(), mean.raw(), variance.raw(), {});
@@ -59,6 +69,7 @@ void run_batch(KernelFrame& f, const ops::BatchNormAttrs& a) {
   const Tensor weight = as_dtype(f.in[3], mean.dtype()), bias = as_dtype(f.in[4], mean.dtype());
   batch_apply(stream, image, x.raw(), mean.raw(), variance.raw(), a.epsilon, raw_or_null(weight),
               raw_or_null(bias), f.out[0].raw());
+  if (last) lay_last(f.out[0]);
 }
 
 // True where x has no elements: gradients of parameters are zeros then.
@@ -69,19 +80,25 @@ bool cleared(KernelFrame& f) {
 }
 
 void run_batch_grad(KernelFrame& f, const ops::BatchNormGradAttrs& a) {
-  const Tensor& x = f.in[0];
   if (cleared(f)) return;
   const cudaStream_t stream = stream_of(f);
-  if (!a.fixed && is_lone(x, a.channel_last)) {
+  if (!a.fixed && is_lone(f.in[0], a.channel_last)) {
     for (size_t i = 1; i < 3; ++i) clear(stream, f.out[i]);
     return op::copy_into(f.out[0], f.in[4]);
   }
+  const bool last =
+      goes_last(f.in[0], f.out[0], a.channel_last) && f.in[4].dtype() == f.in[0].dtype();
+  const Tensor x = last ? f.in[0] : op::contiguous(f.in[0]);
+  const Tensor dy = last ? lying_last(f.in[4]) : as_dtype(op::contiguous(f.in[4]), x.dtype());
   const DType wide = ops::statistics_dtype(x.dtype());
-  const Tensor weight = as_dtype(f.in[1], wide), mean = as_dtype(f.in[2], wide),
-               variance = as_dtype(f.in[3], wide), dy = as_dtype(f.in[4], x.dtype());
-  batch_norm_grad(stream, image_of(x, a.channel_last), x.raw(), mean.raw(), variance.raw(),
-                  a.epsilon, raw_or_null(weight), dy.raw(), a.fixed, f.out[0].raw(),
+  const auto row = [&](size_t i) {
+    return f.in[i].defined() ? as_dtype(op::contiguous(f.in[i]), wide) : f.in[i];
+  };
+  const Tensor weight = row(1), mean = row(2), variance = row(3);
+  batch_norm_grad(stream, last ? last_image(x) : image_of(x, a.channel_last), x.raw(), mean.raw(),
+                  variance.raw(), a.epsilon, raw_or_null(weight), dy.raw(), a.fixed, f.out[0].raw(),
                   weight.defined() ? f.out[1].raw() : nullptr, a.bias ? f.out[2].raw() : nullptr);
+  if (last) lay_last(f.out[0]);
 }
 
 // --- group norm ---
@@ -121,7 +138,7 @@ void run_group_grad(KernelFrame& f, const ops::GroupNormGradAttrs& a) {
 
 [[maybe_unused]] const bool added[] = {
     add_kernel<ops::BatchNormAttrs>("batch_norm", run_batch, /*strided=*/true),
-    add_kernel<ops::BatchNormGradAttrs>("batch_norm_grad", run_batch_grad),
+    add_kernel<ops::BatchNormGradAttrs>("batch_norm_grad", run_batch_grad, /*strided=*/true),
     add_kernel<ops::GroupNormAttrs>("group_norm", run_group),
     add_kernel<ops::GroupNormGradAttrs>("group_norm_grad", run_group_grad),
     add_kernel<ops::InstanceNormAttrs>("instance_norm", run_instance),

@@ -4,6 +4,8 @@
 
 #include "argosy/base/flags.h"
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/channels_last.h"
+#include "argosy/kernels/cuda/conv_last.h"
 #include "argosy/ops/conv/conv.h"
 
 namespace argosy::cuda {
@@ -50,29 +52,76 @@ ConvShape shape_of(const KernelFrame& f, const Tensor& x, const Tensor& w, const
 }
 
 // Null: none.
-const void* bias_of(const KernelFrame& f) {
-  return f.in[2].defined() ? f.in[2].raw() : nullptr;
+const void* raw_or_null(const Tensor& t) {
+  return t.defined() ? t.raw() : nullptr;
+}
+Tensor dense(const Tensor& t) {
+  return t.defined() ? op::contiguous(t) : t;
 }
 
+// --- channels that lie last: true where that was done ---
+
+bool forward_last(KernelFrame& f, const ConvShape& s, const ops::ConvAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (a.cl || !may_lie_last(f.out[0]) || !takes_last(x.dtype(), s)) return false;
+  const cudaStream_t stream = stream_of(f);
+  const Tensor from = lying_last(x), w = dense(f.in[1]), bias = dense(f.in[2]);
+  void* to = f.out[0].raw();
+  if (!conv_last(ConvKind::forward, stream, x.dtype(), s, options(), from.raw(), w.raw(), to))
+    return false;
+  if (bias.defined())
+    add_channel_bias(stream, x.dtype(), bias.raw(), s.batch * s.out_places(), s.out_channels, 1,
+                     to);
+  lay_last(f.out[0]);
+  return true;
+}
+
+bool data_last(KernelFrame& f, const ConvShape& s, const ops::ConvAttrs& a) {
+  const Tensor& dy = f.in[0];
+  if (a.cl || !may_lie_last(f.out[0]) || !takes_last(dy.dtype(), s)) return false;
+  const Tensor from = lying_last(dy), w = dense(f.in[1]);
+  if (!conv_last(ConvKind::data, stream_of(f), dy.dtype(), s, options(), f.out[0].raw(), w.raw(),
+                 from.raw()))
+    return false;
+  lay_last(f.out[0]);
+  return true;
+}
+
+bool weight_last(const KernelFrame& f, const ConvShape& s, const ops::ConvAttrs& a) {
+  const Tensor &x = f.in[0], &dy = f.in[1], &dw = f.out[0];
+  if (a.cl || (!lies_last(x) && !lies_last(dy)) || !takes_last(x.dtype(), s)) return false;
+  const Tensor from = lying_last(x), outer = lying_last(dy);
+  return conv_last(ConvKind::weight, stream_of(f), x.dtype(), s, options(), from.raw(), dw.raw(),
+                   outer.raw());
+}
+
+// --- kernels ---
+
 void run_conv(KernelFrame& f, const ops::ConvAttrs& a) {
-  const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
+  const Tensor& y = f.out[0];
   if (y.numel() == 0) return;
-  conv_forward(stream_of(f), x.dtype(), shape_of(f, x, w, y, a), options(), x.raw(), w.raw(),
-               bias_of(f), y.raw());
+  const ConvShape s = shape_of(f, f.in[0], f.in[1], y, a);
+  if (forward_last(f, s, a)) return;
+  const Tensor x = dense(f.in[0]), w = dense(f.in[1]), bias = dense(f.in[2]);
+  conv_forward(stream_of(f), x.dtype(), s, options(), x.raw(), w.raw(), raw_or_null(bias), y.raw());
 }
 
 void run_data(KernelFrame& f, const ops::ConvAttrs& a) {
-  const Tensor &dy = f.in[0], &w = f.in[1], &dx = f.out[0];
+  const Tensor& dx = f.out[0];
   if (dx.numel() == 0) return;
-  conv_data(stream_of(f), dx.dtype(), shape_of(f, dx, w, dy, a), options(), dy.raw(), w.raw(),
-            dx.raw());
+  const ConvShape s = shape_of(f, dx, f.in[1], f.in[0], a);
+  if (data_last(f, s, a)) return;
+  const Tensor dy = dense(f.in[0]), w = dense(f.in[1]);
+  conv_data(stream_of(f), dx.dtype(), s, options(), dy.raw(), w.raw(), dx.raw());
 }
 
 void run_weight(KernelFrame& f, const ops::ConvAttrs& a) {
-  const Tensor &x = f.in[0], &dy = f.in[1], &dw = f.out[0];
+  const Tensor& dw = f.out[0];
   if (dw.numel() == 0) return;
-  conv_weight(stream_of(f), x.dtype(), shape_of(f, x, dw, dy, a), options(), x.raw(), dy.raw(),
-              dw.raw());
+  const ConvShape s = shape_of(f, f.in[0], dw, f.in[1], a);
+  if (weight_last(f, s, a)) return;
+  const Tensor x = dense(f.in[0]), dy = dense(f.in[1]);
+  conv_weight(stream_of(f), x.dtype(), s, options(), x.raw(), dy.raw(), dw.raw());
 }
 
 void run_transposed(KernelFrame& f, const ops::ConvTransposeAttrs& t) {
@@ -81,7 +130,7 @@ void run_transposed(KernelFrame& f, const ops::ConvTransposeAttrs& t) {
   const ops::ConvAttrs a = ops::explicit_attrs(x.shape(), w.shape(), t);
   const ConvShape s = shape_of(f, y, w, x, a);
   conv_data(stream_of(f), y.dtype(), s, options(), x.raw(), w.raw(), y.raw());
-  const void* bias = bias_of(f);
+  const void* bias = raw_or_null(f.in[2]);
   if (bias && s.channels_last)
     add_channel_bias(stream_of(f), y.dtype(), bias, s.batch * s.in_places(), s.in_channels, 1,
                      y.raw());
@@ -90,11 +139,11 @@ void run_transposed(KernelFrame& f, const ops::ConvTransposeAttrs& t) {
 }
 
 [[maybe_unused]] const bool added[] = {
-    add_kernel<ops::ConvAttrs>("conv1d", run_conv),
-    add_kernel<ops::ConvAttrs>("conv2d", run_conv),
-    add_kernel<ops::ConvAttrs>("conv3d", run_conv),
-    add_kernel<ops::ConvAttrs>("conv_data", run_data),
-    add_kernel<ops::ConvAttrs>("conv_weight", run_weight),
+    add_kernel<ops::ConvAttrs>("conv1d", run_conv, /*strided=*/true),
+    add_kernel<ops::ConvAttrs>("conv2d", run_conv, /*strided=*/true),
+    add_kernel<ops::ConvAttrs>("conv3d", run_conv, /*strided=*/true),
+    add_kernel<ops::ConvAttrs>("conv_data", run_data, /*strided=*/true),
+    add_kernel<ops::ConvAttrs>("conv_weight", run_weight, /*strided=*/true),
     add_kernel<ops::ConvTransposeAttrs>("conv1d_transpose", run_transposed),
     add_kernel<ops::ConvTransposeAttrs>("conv2d_transpose", run_transposed),
     add_kernel<ops::ConvTransposeAttrs>("conv3d_transpose", run_transposed),

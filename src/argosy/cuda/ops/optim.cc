@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/ops/move_operands.h"
 #include "argosy/ops/optim/update.h"
 
 // Optimizers on GPUs. Powers and counts of steps are read and advanced on the device.
@@ -22,9 +23,11 @@ using optim::Param;
 class Gathered {
  public:
   // full, single: the states with an element for each of the parameter's, and those of one.
+  // rows_only: of a row-sparse gradient, visit only its rows.
   Gathered(const KernelFrame& f, int states, const Common& common, std::initializer_list<int> full,
-           std::initializer_list<int> single)
-      : f_(f), update_(f, states, common), masters_(!f.in.list(2 + size_t(states)).empty()) {
+           std::initializer_list<int> single, bool rows_only = false)
+      : f_(f), update_(f, states, common), stream_(stream_of(f)) {
+    const bool masters = !f.in.list(2 + static_cast<size_t>(states)).empty();
     list_.resize(update_.size());
     for (size_t i = 0; i < list_.size(); ++i) {
       Param& p = list_[i];
@@ -32,8 +35,7 @@ class Gathered {
       const Tensor& param = f.in.list(0)[i];
       p.n = to.numel();
       p.target = written(to);
-      if (masters_ && !to.is(param)) p.copy = written(param);
-      p.grad = read(f.in.list(1)[i]);
+      if (masters && !to.is(param)) p.copy = written(param);
       int k = 0;
       for (int state : full) p.states[k++] = state_of(state, i, 1);
       k = 0;
@@ -41,6 +43,11 @@ class Gathered {
       p.lr = update_.lr(i);
       p.l1 = Update::at(common.l1, i, 0);
       p.l2 = Update::at(common.l2, i, 0);
+      const Tensor& grad = f.in.list(1)[i];
+      if (grad.layout() == Layout::row_sparse)
+        sum_rows(p, grad, to, rows_only && p.l1 == 0 && p.l2 == 0);  // decay reaches every row
+      else
+        p.grad = read(grad);
     }
   }
 
@@ -66,6 +73,26 @@ class Gathered {
   }
 
  private:
+  void sum_rows(Param& p, const Tensor& grad, const Tensor& to, bool rows_only) {
+    const DType dtype = to.dtype() == DType::float64 ? DType::float64 : DType::float32;
+    const Tensor dense = Tensor::empty(to.shape(), dtype, to.place());
+    optim::Rows rows;
+    rows.rows = static_cast<const int64_t*>(read(grad.parts()[0]).data);
+    rows.values = read(grad.parts()[1]).data;
+    rows.dtype = grad.parts()[1].dtype();
+    rows.count = grad.parts()[0].numel();
+    rows.height = to.dim(0);
+    rows.width = rows.height ? p.n / rows.height : 0;
+    p.grad = {dense.raw(), dtype};
+    p.ahead = true;
+    kept_.push_back(dense);
+    if (rows_only) {
+      kept_.push_back(Tensor::empty({rows.height}, DType::uint8, to.place()));
+      p.visited = static_cast<const uint8_t*>(kept_.back().raw());
+      p.width = rows.width;
+    }
+    optim::add_rows(stream_, rows, dense.raw(), dtype, const_cast<uint8_t*>(p.visited));
+  }
   Array scalar_of(int k, size_t i) const {
     const Tensor& t = update_.state(k, i);
     ARGOSY_CHECK(t.numel() >= 1, invalid_argument)
@@ -86,31 +113,32 @@ class Gathered {
 
   const KernelFrame& f_;
   Update update_;
-  bool masters_;
+  cudaStream_t stream_;
   std::vector<Param> list_;
   std::vector<Tensor> kept_;  // dense copies
   std::vector<std::pair<Tensor, Tensor>> back_;
 };
 
-// The rules for row-sparse gradients are the CPU's.
+// Rows of row-sparse gradients are added up in any order.
 template <class A>
-const char* dense(const Inputs& in, const A&) {
+const char* takes(const Inputs& in, const A&) {
   for (const Tensor& g : in.list(1))
-    if (g.layout() != Layout::strided) return "row-sparse gradients";
+    if (g.layout() != Layout::strided && ordered_sums())
+      return "row-sparse gradients where a flag asks for sums in order";
   return nullptr;
 }
 // Also scalars of input k and after it, up to `end`, must be what kernels read.
 template <class A, size_t begin, size_t end>
-const char* dense_with_scalars(const Inputs& in, const A& a) {
+const char* takes_scalars(const Inputs& in, const A& a) {
   for (size_t k = begin; k < end; ++k)
     for (const Tensor& t : in.list(k))
       if (t.dtype() != DType::float32 && t.dtype() != DType::float64)
         return "powers that are not float32 or float64";
-  return dense(in, a);
+  return takes(in, a);
 }
 
 void sgd(KernelFrame& f, const ops::SgdAttrs& a) {
-  Gathered g(f, 0, a.common(), {}, {});
+  Gathered g(f, 0, a.common(), {}, {}, true);
   optim::sgd(stream_of(f), g.params(), {});
   g.finish();
 }
@@ -149,7 +177,7 @@ void rprop(KernelFrame& f, const ops::RpropAttrs& a) {
 }
 
 void adagrad(KernelFrame& f, const ops::AdagradAttrs& a) {
-  Gathered g(f, 1, a.common(), {0}, {});
+  Gathered g(f, 1, a.common(), {0}, {}, true);
   Numbers n;
   n.epsilon = a.epsilon;
   optim::adagrad(stream_of(f), g.params(), n);
@@ -189,7 +217,7 @@ Numbers betas_of(const A& a) {
 
 // states: moment1s, moment2s, moment2_maxs (none without AMSGrad), beta1_pows, beta2_pows.
 void adam(KernelFrame& f, const ops::AdamAttrs& a) {
-  Gathered g(f, 5, a.common(), {0, 1}, {3, 4});
+  Gathered g(f, 5, a.common(), {0, 1}, {3, 4}, a.lazy);
   g.decays(a.decays);
   const bool amsgrad = g.has_state(2);
   for (size_t i = 0; amsgrad && i < g.params().size(); ++i)
@@ -229,19 +257,18 @@ void lamb(KernelFrame& f, const ops::LambAttrs& a) {
 
 // Inputs: params, grads, then states; places of scalars among them.
 [[maybe_unused]] const bool added[] = {
-    add_kernel<ops::SgdAttrs>("sgd_", dense, sgd, true),
-    add_kernel<ops::MomentumAttrs>("momentum_", dense, momentum, true),
-    add_kernel<ops::AsgdAttrs>("asgd_", dense, asgd, true),
-    add_kernel<ops::RpropAttrs>("rprop_", dense, rprop, true),
-    add_kernel<ops::AdagradAttrs>("adagrad_", dense, adagrad, true),
-    add_kernel<ops::AdadeltaAttrs>("adadelta_", dense, adadelta, true),
-    add_kernel<ops::RmspropAttrs>("rmsprop_", dense, rmsprop, true),
-    add_kernel<ops::AdamAttrs>("adam_", dense_with_scalars<ops::AdamAttrs, 5, 7>, adam, true),
-    add_kernel<ops::AdamaxAttrs>("adamax_", dense_with_scalars<ops::AdamaxAttrs, 4, 5>, adamax,
-                                 true),
-    add_kernel<ops::NadamAttrs>("nadam_", dense_with_scalars<ops::NadamAttrs, 2, 5>, nadam, true),
-    add_kernel<ops::RadamAttrs>("radam_", dense_with_scalars<ops::RadamAttrs, 2, 5>, radam, true),
-    add_kernel<ops::LambAttrs>("lamb_", dense_with_scalars<ops::LambAttrs, 4, 6>, lamb, true),
+    add_kernel<ops::SgdAttrs>("sgd_", takes, sgd, true),
+    add_kernel<ops::MomentumAttrs>("momentum_", takes, momentum, true),
+    add_kernel<ops::AsgdAttrs>("asgd_", takes, asgd, true),
+    add_kernel<ops::RpropAttrs>("rprop_", takes, rprop, true),
+    add_kernel<ops::AdagradAttrs>("adagrad_", takes, adagrad, true),
+    add_kernel<ops::AdadeltaAttrs>("adadelta_", takes, adadelta, true),
+    add_kernel<ops::RmspropAttrs>("rmsprop_", takes, rmsprop, true),
+    add_kernel<ops::AdamAttrs>("adam_", takes_scalars<ops::AdamAttrs, 5, 7>, adam, true),
+    add_kernel<ops::AdamaxAttrs>("adamax_", takes_scalars<ops::AdamaxAttrs, 4, 5>, adamax, true),
+    add_kernel<ops::NadamAttrs>("nadam_", takes_scalars<ops::NadamAttrs, 2, 5>, nadam, true),
+    add_kernel<ops::RadamAttrs>("radam_", takes_scalars<ops::RadamAttrs, 2, 5>, radam, true),
+    add_kernel<ops::LambAttrs>("lamb_", takes_scalars<ops::LambAttrs, 4, 6>, lamb, true),
 };
 
 }  // namespace

@@ -85,6 +85,7 @@ void search_run(KernelFrame& f, const SearchAttrs& a) {
       *t = converted;
     }
   }
+  if (values.numel() == 0) return;
   const bool one = sorted.rank() == 1;
   const int64_t n = sorted.shape().back(), m = one ? values.numel() : values.shape().back();
   search_sorted(stream_of(f), sorted.dtype(), sorted.raw(), values.raw(), f.out[0].dtype(),

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(256)
     sum_runs(Source<T> in, Units a, Division by_packs, S* parts) {
   using C = Computed<T>;
   constexpr bool kPair = std::is_same_v<S, PairSums<C>>;
-  __shared__ alignas(S) unsigned char room[8 * sizeof(S)];
+  alignas(S) __shared__ unsigned char room[8 * sizeof(S)];
   S* shared = reinterpret_cast<S*>(room);
   const int64_t unit = blockIdx.x;
   const int64_t packs = a.length / P;
@@ -115,7 +115,7 @@ template <class S, class T, int P>
 __global__ void __launch_bounds__(256) sum_columns(Source<T> in, Units a, S* parts) {
   using C = Computed<T>;
   constexpr bool kPair = std::is_same_v<S, PairSums<C>>;
-  __shared__ alignas(S) unsigned char room[256 * sizeof(S)];
+  alignas(S) __shared__ unsigned char room[256 * sizeof(S)];
   S* shared = reinterpret_cast<S*>(room);
   const int64_t column = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * P;
   const bool inside = column < a.units;

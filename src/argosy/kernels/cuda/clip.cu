@@ -288,7 +288,7 @@ void by_value(cudaStream_t stream, const void* x, void* y, DType dtype, int64_t 
   if (n == 0) return;
   with_floating("clip_by_value", dtype, [&]<class T>(Type<T>) {
     using C = Computed<T>;
-    clamp<T><<<grid(n, kThreads), kThreads, 0, stream>>>(
+    clamp<T><<<grid(n, kThreads, 32), kThreads, 0, stream>>>(
         static_cast<const T*>(x), static_cast<T*>(y), n, static_cast<C>(least),
         static_cast<C>(most));
     ARGOSY_CUDA_LAUNCHED();

@@ -5,6 +5,7 @@ namespace argosy::cuda::random {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kBlocks = 32;  // of a multiprocessor: several rounds, so that the last costs little
 
 // 32 random bits below this: dropped.
 uint64_t dropped_below(double p) {
@@ -218,14 +219,14 @@ __global__ void gumbel(const T* x, T* y, T* soft, int64_t lines, int64_t n, int6
 
 void kept(cudaStream_t stream, Places at, uint8_t* out, int64_t n, double p) {
   if (n == 0) return;
-  choose_bytes<<<grid((n + 15) / 16, kThreads), kThreads, 0, stream>>>(
+  choose_bytes<<<grid((n + 15) / 16, kThreads, kBlocks), kThreads, 0, stream>>>(
       out, n, Philox(at.seed), at.first, dropped_below(p), aligned(out));
   ARGOSY_CUDA_LAUNCHED();
 }
 
 void kept_bits(cudaStream_t stream, Places at, uint8_t* out, int64_t n, double p) {
   if (n == 0) return;
-  choose_bits<<<grid((n + 31) / 32, kThreads), kThreads, 0, stream>>>(
+  choose_bits<<<grid((n + 31) / 32, kThreads, kBlocks), kThreads, 0, stream>>>(
       out, n, Philox(at.seed), at.first, dropped_below(p), aligned(out, 4));
   ARGOSY_CUDA_LAUNCHED();
 }
@@ -234,7 +235,7 @@ void keep_by_bits(cudaStream_t stream, const void* x, const uint8_t* bits, void*
                   int64_t n, double factor) {
   if (n == 0) return;
   with_floating("dropout_apply_bits", dtype, [&]<class T>(Type<T>) {
-    apply_bits<T><<<grid((n + 7) / 8, kThreads), kThreads, 0, stream>>>(
+    apply_bits<T><<<grid((n + 7) / 8, kThreads, kBlocks), kThreads, 0, stream>>>(
         static_cast<const T*>(x), bits, static_cast<T*>(y), n, static_cast<Computed<T>>(factor),
         aligned(x) && aligned(y));
     ARGOSY_CUDA_LAUNCHED();
@@ -246,7 +247,7 @@ void rrelu(cudaStream_t stream, Places at, const void* x, void* y, void* slope, 
   if (n == 0) return;
   const float low = static_cast<float>(lower);
   with_floating("rrelu", dtype, [&]<class T>(Type<T>) {
-    rrelu_of<T><<<grid((n + 3) / 4, kThreads), kThreads, 0, stream>>>(
+    rrelu_of<T><<<grid((n + 3) / 4, kThreads, kBlocks), kThreads, 0, stream>>>(
         static_cast<const T*>(x), static_cast<T*>(y), static_cast<T*>(slope), n, Philox(at.seed),
         at.first, low, static_cast<float>(upper) - low,
         static_cast<Computed<T>>((lower + upper) / 2), training);

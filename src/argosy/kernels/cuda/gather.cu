@@ -268,7 +268,7 @@ struct KeyItem {
     key[i] = at == kNowhere ? none : static_cast<uint64_t>(at);
   }
 };
-// What AddItem does, in the order of i whatever the number of threads: n rows of `width`
+// What AddItem does, in the same order in each run: n rows of `width`
 // neighbours, of a target of fewer than `limit` elements.
 template <class Place>
 void add_ordered(cudaStream_t stream, DType dtype, void* target, const void* values, int64_t step,

@@ -15,8 +15,8 @@ struct Index {
 void take_slices(cudaStream_t stream, void* target, const void* source, Index index, int64_t outer,
                  int64_t size, int64_t n, int64_t inner, int item);
 // target [outer, size, inner] += values [outer, n, inner] at index [n] of the middle.
-// value_step 0: one value for all, else 1. ordered: additions to one place happen in the order of
-// the index (slower); else in any.
+// value_step 0: one value for all, else 1. ordered: additions to one place happen in the
+// same order in each run (slower); else in any.
 void add_slices(cudaStream_t stream, DType dtype, void* target, const void* values,
                 int64_t value_step, Index index, int64_t outer, int64_t size, int64_t n,
                 int64_t inner, bool ordered);
@@ -68,8 +68,8 @@ struct Rest {
 void index_get(cudaStream_t stream, void* target, const void* source, const Indices& indices,
                const Rest& rest, int64_t n, int item);
 // The reverse: values [n, rest], value_step 1, or one for all, value_step 0. Of several values for
-// one place the last stays. add: they are added, in their order if `limit`, above all places of
-// target, is given.
+// one place the last stays. add: they are added, in the same order in each run if
+// `limit`, above all places of target, is given.
 void index_put(cudaStream_t stream, DType dtype, void* target, const void* values,
                int64_t value_step, const Indices& indices, const Rest& rest, int64_t n, bool add,
                int64_t limit);

@@ -24,6 +24,10 @@ struct Param {
   Array states[kMaxStates];   // n elements each
   Array scalars[kMaxStates];  // of one element; advanced by those rules that count steps
   double lr = 0, l1 = 0, l2 = 0, decay = 0;
+  // Null, or for each row of `width` elements whether it is visited.
+  const uint8_t* visited = nullptr;
+  int64_t width = 1;
+  bool ahead = false;  // adam takes the powers of the next step
 };
 
 // Numbers that all parameters share, as the ops' attributes name them.
@@ -36,6 +40,17 @@ struct Numbers {
 };
 
 using Params = std::span<const Param>;
+
+// A row-sparse gradient as a dense one: `dense` [height, width] (float32 or float64) = sums of the
+// rows of `values` [count, width] at `rows`, in any order; visited [height] (may be null): which
+// rows there are.
+struct Rows {
+  const int64_t* rows = nullptr;
+  const void* values = nullptr;
+  DType dtype = DType::float32;  // of values
+  int64_t count = 0, width = 0, height = 0;
+};
+void add_rows(cudaStream_t stream, const Rows& from, void* dense, DType dtype, uint8_t* visited);
 
 void sgd(cudaStream_t stream, Params params, const Numbers& numbers);
 void momentum(cudaStream_t stream, Params params, const Numbers& numbers);

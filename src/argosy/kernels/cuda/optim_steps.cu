@@ -27,6 +27,7 @@ struct Counter {
   int64_t n;
   double lr, decay;
   Word words[kMaxStates];
+  bool ahead;
 };
 inline constexpr int kCounters = 64;
 struct Counters {
@@ -72,8 +73,10 @@ struct Scalar {
 };
 
 __device__ void adam_steps(const Counter& c, const Scalar* s, const Numbers& n, double* made) {
-  const double correction = sqrt(1 - s[1].get());
-  made[0] = c.lr * correction / (1 - s[0].get());
+  const double power1 = s[0].get() * (c.ahead ? n.beta1 : 1);
+  const double power2 = s[1].get() * (c.ahead ? n.beta2 : 1);
+  const double correction = sqrt(1 - power2);
+  made[0] = c.lr * correction / (1 - power1);
   made[1] = n.epsilon * correction;
   made[2] = 1 - c.lr * c.decay;
   s[0].advance(n.beta1);
@@ -211,6 +214,7 @@ void advance(cudaStream_t stream, Steps rule, Params params, const Numbers& numb
       c.n = p.n;
       c.lr = p.lr;
       c.decay = p.decay;
+      c.ahead = p.ahead;
       for (int k = 0; k < kMaxStates; ++k) {
         c.at[k] = p.scalars[k].data;
         c.words[k] = word_of(p.scalars[k]);

@@ -24,11 +24,13 @@ struct Entry {
   char* states[kMaxStates];
   const double* made;
   double lr, l1, l2, decay;
+  const uint8_t* visited;  // rows of `width` elements, or null: all
+  int64_t width;
   Kind target_kind, copy_kind, grad_kind, state_kinds[kMaxStates];
   bool aligned;  // all arrays to 16 bytes
 };
 
-inline constexpr int kEntries = 32;
+inline constexpr int kEntries = 30;
 struct Table {
   Entry entries[kEntries];
   uint32_t first[kEntries + 1];  // block of each entry, then their number
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(kThreads) update(const __grid_constant__ Table
   char* states[kStates > 0 ? kStates : 1] = {};
 #pragma unroll
   for (int k = 0; k < kStates; ++k) states[k] = e.states[k];
-  bool whole = e.aligned;
+  bool whole = e.aligned && !e.visited;
   if constexpr (kSliced<R>) {
     const int64_t slice = static_cast<int64_t>(e.made[1]);
     states[1] += slice * width(e.state_kinds[1]);
@@ -138,6 +140,7 @@ __global__ void __launch_bounds__(kThreads) update(const __grid_constant__ Table
       continue;
     }
     for (int64_t j = i; j < i + 4 && j < end; ++j) {
+      if (e.visited && !e.visited[j / e.width]) continue;
       T p = get_one<T>(e.target, e.target_kind, j);
       const T g = get_one<T>(e.grad, e.grad_kind, j);
       T own[kStates > 0 ? kStates : 1];
@@ -174,6 +177,8 @@ inline Entry entry(const Param& p, int states, const double* made) {
   e.copy = static_cast<char*>(p.copy.data);
   e.grad = static_cast<const char*>(p.grad.data);
   e.made = made;
+  e.visited = p.visited;
+  e.width = p.width;
   e.lr = p.lr, e.l1 = p.l1, e.l2 = p.l2, e.decay = p.decay;
   e.target_kind = kind_of(p.target.data, p.target.dtype);
   e.copy_kind = kind_of(p.copy.data, p.copy.dtype);

@@ -193,7 +193,7 @@ void pad(cudaStream_t stream, void* y, const void* x, const void* fill, const Pa
   int64_t n = 1;
   for (int d = 0; d < shape.rank; ++d) n *= shape.out[d];
   for (int d = 0; d < shape.rank; ++d) place.out[d] = Splitter(shape.out[d], n);
-  char filled[sizeof(Wide)];
+  char filled[sizeof(Wide)] = {};
   for (int at = 0; at < unit; at += item) std::memcpy(filled + at, fill, static_cast<size_t>(item));
   with_width(unit, [&](auto type) {
     using T = typename decltype(type)::type;

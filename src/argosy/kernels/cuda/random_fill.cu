@@ -5,6 +5,7 @@ namespace argosy::cuda::random {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kBlocks = 32;  // of a multiprocessor: several rounds, so that the last costs little
 
 // f(bits, v): the numbers of one place.
 template <class T, class F>
@@ -33,7 +34,7 @@ template <class T, class F>
 void run_fill(cudaStream_t stream, Places at, void* out, int64_t n, F f) {
   constexpr int kPer = kPerPlace<Computed<T>>;
   const int64_t places = (n + kPer - 1) / kPer;
-  fill<T, F><<<grid(places, kThreads), kThreads, 0, stream>>>(
+  fill<T, F><<<grid(places, kThreads, kBlocks), kThreads, 0, stream>>>(
       static_cast<T*>(out), n, Philox(at.seed), at.first, aligned(out, kPer * sizeof(T)), f);
   ARGOSY_CUDA_LAUNCHED();
 }
@@ -166,7 +167,7 @@ void bernoulli(cudaStream_t stream, Places at, const void* p, void* out, DType d
   if (n == 0) return;
   with_floating("bernoulli", dtype, [&]<class T>(Type<T>) {
     constexpr int kPer = kPerPlace<Computed<T>>;
-    fill_bernoulli<T><<<grid((n + kPer - 1) / kPer, kThreads), kThreads, 0, stream>>>(
+    fill_bernoulli<T><<<grid((n + kPer - 1) / kPer, kThreads, kBlocks), kThreads, 0, stream>>>(
         static_cast<const T*>(p), static_cast<T*>(out), n, Philox(at.seed), at.first);
     ARGOSY_CUDA_LAUNCHED();
   });
@@ -178,7 +179,7 @@ void integers(cudaStream_t stream, Places at, void* out, DType dtype, int64_t n,
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   const int64_t places = range >> 32 ? n : (n + 1) / 2;
   with_index("randint", dtype, [&]<class T>(Type<T>) {
-    fill_integers<T><<<grid(places, kThreads), kThreads, 0, stream>>>(
+    fill_integers<T><<<grid(places, kThreads, kBlocks), kThreads, 0, stream>>>(
         static_cast<T*>(out), n, Philox(at.seed), at.first, static_cast<uint64_t>(low), range);
     ARGOSY_CUDA_LAUNCHED();
   });

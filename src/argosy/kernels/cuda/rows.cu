@@ -48,9 +48,18 @@ struct NumberItem {
   __device__ void operator()(int64_t i) const { item[i] = static_cast<uint32_t>(i); }
 };
 
-// A thread for each item and pack of columns; the one of a place's first item adds up all of them.
+// Sums of runs of equal keys. A thread takes kChunk neighbours and a pack of columns; what of a run
+// goes on in other chunks waits in `parts`: [chunk, 2, width], first what came from the chunk
+// before, then what goes on in the next.
+constexpr int64_t kChunk = 32;
+
 template <class T, int kWide>
-struct AddRun {
+struct Runs {
+  using W = Computed<T>;
+  using Many = Pack<T, kWide>;
+  struct Sum {
+    W at[kWide];
+  };
   const uint64_t* keys;
   const uint32_t* items;
   int64_t n;
@@ -60,53 +69,107 @@ struct AddRun {
   int64_t unit, width, step;
   bool by_count;
   Splitter packs;
+  W* parts;
 
-  __device__ void operator()(int64_t i) const {
-    int64_t column;
-    const int64_t first = packs.split(i, &column);
-    column *= kWide;
-    const uint64_t key = keys[first];
-    if (key >= limit || (first > 0 && keys[first - 1] == key)) return;
-    int64_t end = first + 1;
-    using W = Computed<T>;
-    [[maybe_unused]] W factor{};
-    if constexpr (!is_complex_v<T>) {
-      factor = W(1);
+  __device__ __forceinline__ void add(Sum* sum, int64_t p, int64_t column) const {
+    const Many v = *reinterpret_cast<const Many*>(
+        values + (static_cast<int64_t>(items[p]) * width + column) * step);
+#pragma unroll
+    for (int k = 0; k < kWide; ++k) sum->at[k] = plus<W>(sum->at[k], load(v.at[k]));
+  }
+  __device__ __forceinline__ W* part(int64_t chunk, int which, int64_t column) const {
+    return parts + (chunk * 2 + which) * width + column;
+  }
+  // The first place whose key is `key`, or above it.
+  __device__ int64_t bound(uint64_t key) const {
+    int64_t low = 0, high = n;
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (keys[middle] < key)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+  __device__ __forceinline__ void finish(uint64_t key, Sum sum, int64_t column) const {
+    if constexpr (std::is_floating_point_v<W>) {
       if (by_count) {
-        while (end < n && keys[end] == key) ++end;
-        factor = static_cast<W>(1 / static_cast<double>(end - first));
+        const W factor = static_cast<W>(1 / static_cast<double>(bound(key + 1) - bound(key)));
+#pragma unroll
+        for (int k = 0; k < kWide; ++k) sum.at[k] *= factor;
       }
     }
-    using Many = Pack<T, kWide>;
     Many* at = reinterpret_cast<Many*>(target + static_cast<int64_t>(key) * unit + column);
     Many own = *at;
-    W sum[kWide];
 #pragma unroll
-    for (int k = 0; k < kWide; ++k) sum[k] = load(own.at[k]);
-    for (int64_t p = first; p < n && keys[p] == key; ++p) {
-      const Many v = *reinterpret_cast<const Many*>(
-          values + (static_cast<int64_t>(items[p]) * width + column) * step);
-#pragma unroll
-      for (int k = 0; k < kWide; ++k) {
-        if constexpr (is_complex_v<T>)
-          sum[k] = plus(sum[k], v.at[k]);
-        else if (by_count)
-          sum[k] = plus<W>(sum[k], static_cast<W>(load(v.at[k]) * factor));
-        else
-          sum[k] = plus<W>(sum[k], load(v.at[k]));
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < kWide; ++k) own.at[k] = store<T>(sum[k]);
+    for (int k = 0; k < kWide; ++k) own.at[k] = store<T>(plus<W>(load(own.at[k]), sum.at[k]));
     *at = own;
   }
 };
 
 template <class T, int kWide>
-void add_runs(cudaStream_t stream, AddRun<T, kWide> run) {
-  const int64_t packs = run.width / kWide;
-  run.packs = Splitter(packs, run.n * packs);
-  for_each_item(stream, run.n * packs, run);
+struct AddChunk {
+  Runs<T, kWide> runs;
+  __device__ void operator()(int64_t i) const {
+    int64_t column;
+    const int64_t chunk = runs.packs.split(i, &column);
+    column *= kWide;
+    const int64_t begin = chunk * kChunk, end = min(runs.n, begin + kChunk);
+    for (int64_t p = begin; p < end;) {
+      const uint64_t key = runs.keys[p];
+      if (key >= runs.limit) return;  // and so are all behind it
+      const bool starts = p > begin || begin == 0 || runs.keys[begin - 1] != key;
+      typename Runs<T, kWide>::Sum sum{};
+      for (; p < end && runs.keys[p] == key; ++p) runs.add(&sum, p, column);
+      const bool ends = p < end || end == runs.n || runs.keys[end] != key;
+      if (starts && ends) {
+        runs.finish(key, sum, column);
+        continue;
+      }
+      auto* part = runs.part(chunk, starts ? 1 : 0, column);
+#pragma unroll
+      for (int k = 0; k < kWide; ++k) part[k] = sum.at[k];
+    }
+  }
+};
+
+// Of the runs that go on, by the chunk in which each starts.
+template <class T, int kWide>
+struct JoinChunks {
+  Runs<T, kWide> runs;
+  __device__ void operator()(int64_t i) const {
+    int64_t column;
+    const int64_t chunk = runs.packs.split(i, &column);
+    column *= kWide;
+    const int64_t begin = chunk * kChunk, end = begin + kChunk;
+    if (end >= runs.n) return;
+    const uint64_t key = runs.keys[end];
+    if (key >= runs.limit || runs.keys[end - 1] != key) return;
+    if (runs.keys[begin] == key && begin > 0 && runs.keys[begin - 1] == key) return;
+    typename Runs<T, kWide>::Sum sum{};
+    auto add = [&](const typename Runs<T, kWide>::W* part) {
+#pragma unroll
+      for (int k = 0; k < kWide; ++k)
+        sum.at[k] = plus<typename Runs<T, kWide>::W>(sum.at[k], part[k]);
+    };
+    add(runs.part(chunk, 1, column));
+    for (int64_t next = chunk + 1; next * kChunk < runs.n && runs.keys[next * kChunk] == key;
+         ++next)
+      add(runs.part(next, 0, column));
+    runs.finish(key, sum, column);
+  }
+};
+
+template <class T, int kWide>
+void add_runs(cudaStream_t stream, Runs<T, kWide> runs) {
+  const int64_t packs = runs.width / kWide, chunks = (runs.n + kChunk - 1) / kChunk;
+  runs.packs = Splitter(packs, chunks * packs);
+  using W = Computed<T>;
+  Scratch parts(stream, static_cast<size_t>(chunks * 2 * runs.width) * sizeof(W));
+  runs.parts = parts.data<W>();
+  for_each_item(stream, chunks * packs, AddChunk<T, kWide>{runs});
+  if (chunks > 1) for_each_item(stream, chunks * packs, JoinChunks<T, kWide>{runs});
 }
 
 struct Norm {

@@ -24,9 +24,9 @@ class RowOrder {
   const uint64_t* keys() const { return keys_.data<uint64_t>(); }    // ascending
   const uint32_t* items() const { return items_.data<uint32_t>(); }  // whose keys they are
 
-  // target at place * unit += the rows [width] of values whose items name the place, one after the
-  // other; 16-bit floats are summed in float32. value_step 0: one value for all. by_count: divided
-  // by how many there are.
+  // target at place * unit += the rows [width] of values whose items name the place, in an order
+  // that only their number decides; 16-bit floats are summed in float32. value_step 0: one value
+  // for all. by_count: divided by how many there are.
   void add(DType dtype, void* target, int64_t unit, int64_t width, const void* values,
            int64_t value_step, bool by_count) const;
 

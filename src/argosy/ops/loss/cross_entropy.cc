@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -74,7 +75,11 @@ Tensor smoothed(const Tensor& x, const Tensor& label, int axis, bool hard, doubl
 }
 
 Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
-  const Tensor &x = in[0], &weight = in[2];
+  // 16-bit scores for which automatic casting wants float32: the kernel of hard labels computes so.
+  const bool wide = op::is_widened(),
+             narrow = wide && !a.soft_label && a.label_smoothing == 0 && a.use_softmax;
+  const Tensor x = wide && !narrow ? cast(in[0], DType::float32) : in[0], &weight = in[2];
+  const DType dtype = wide ? DType::float32 : x.dtype();
   const int axis = class_axis("cross_entropy", x, in[1], a.axis);
   const bool squeezed = in[1].rank() < x.rank();
   Tensor label = squeezed ? unsqueeze(in[1], op::IntArray{axis}) : in[1];
@@ -106,9 +111,9 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
     const int64_t classes = x.dim(axis);
     weighted_average = weight.defined() || a.ignore_index >= 0;
     if (weighted_average && (a.reduction == "mean" || !a.use_softmax))
-      weights = class_weights(weight, label, a.ignore_index, classes, x.dtype());
+      weights = class_weights(weight, label, a.ignore_index, classes, dtype);
     if (a.use_softmax) {
-      loss = hard_cross_entropy(x, label, weight, axis, a.ignore_index);
+      loss = hard_cross_entropy(x, label, weight, axis, a.ignore_index, narrow);
     } else {
       loss = negative(log(select_class(x, label, axis, a.ignore_index, 1)));
       if (weight.defined()) loss = multiply(loss, weights);
@@ -134,6 +139,7 @@ ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
     .compose(cross_entropy_parts)
     .amp(op::Amp::full, op::Amp::follow)
     .done();
+[[maybe_unused]] const bool from_16_bits = op::widens("cross_entropy");
 
 // --- loss and softmax ---
 

@@ -325,8 +325,8 @@ Tensor class_weights(const Tensor& weight, const Tensor& label, int64_t ignore_i
   return class_weights_op(weight, label, ClassWeightsAttrs{ignore_index, classes, dtype});
 }
 Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight, int64_t axis,
-                          int64_t ignore_index) {
-  return hard_cross_entropy_op(x, label, weight, {axis, ignore_index});
+                          int64_t ignore_index, bool wide) {
+  return hard_cross_entropy_op(x, label, weight, {axis, ignore_index, wide});
 }
 
 }  // namespace argosy::ops

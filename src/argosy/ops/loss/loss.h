@@ -86,9 +86,9 @@ struct HardCrossEntropyAttrs {
 };
 ARGOSY_ATTRS(HardCrossEntropyAttrs, axis, ignore_index, wide)
 
-// -log softmax(x)[label] * weight[label], of label's shape.
+// -log softmax(x)[label] * weight[label], of label's shape. wide: float32 for 16-bit x, too.
 ARGOSY_API Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,
-                                     int64_t axis, int64_t ignore_index);
+                                     int64_t axis, int64_t ignore_index, bool wide = false);
 // Elements of binary_cross_entropy_with_logits.
 ARGOSY_API Tensor logits_loss(const Tensor& x, const Tensor& label);
 
