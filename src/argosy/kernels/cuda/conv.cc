@@ -191,7 +191,7 @@ void* writable(const void* p) {
 std::vector<ConvRoute> routes_of(DType dtype, const ConvShape& s, bool product) {
   std::vector<ConvRoute> routes{ConvRoute::given};
   if (item_size(dtype) != 2 || s.channels_last) return routes;
-  if (s.in_channels % 8 == 0 && s.out_channels % 8 == 0) routes.push_back(ConvRoute::turned);
+  routes.push_back(ConvRoute::turned);
   if (product) routes.push_back(ConvRoute::product);
   return routes;
 }

@@ -1,6 +1,8 @@
 #include "argosy/kernels/cuda/conv_dnn.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "argosy/kernels/cuda/dnn.h"
 #include "argosy/kernels/cuda/runtime.h"
+#include "argosy/kernels/cuda/timing.h"
 
 namespace argosy::cuda {
 namespace {
@@ -245,6 +248,9 @@ Plans& plans() {
   return *made;
 }
 
+constexpr int kTried = 3;                     // candidates that are timed
+constexpr size_t kLittle = size_t{32} << 20;  // bytes of workspace
+
 }  // namespace
 
 std::string conv_key(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options,
@@ -285,13 +291,32 @@ bool dnn_conv(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& 
   if (options.search) list = plan->timed(kind, handle, stream, options, x, w, y);
   if (list.empty()) list = plan->candidates(kind, handle, options);
   plan->possible = false;
+  // The first that works; of large 16-bit ones the fastest of the first few that need little
+  // memory.
+  const bool times = item_size(dtype) == 2 && s.is_large() && !options.deterministic &&
+                     !options.search && may_time(stream);
+  Candidate best;
+  float least = std::numeric_limits<float>::infinity();
+  int tried = 0;
+  const auto run = [&] { return plan->run(kind, handle, stream, x, w, y, bias); };
   for (const Candidate& candidate : list) {
     // With a bias and no activation cuDNN has this one.
     if (bias && candidate.algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) continue;
-    if (!plan->prepare(candidate)) continue;
-    if (plan->run(kind, handle, stream, x, w, y, bias) != CUDNN_STATUS_SUCCESS) continue;
+    if (plan->possible && candidate.workspace > std::max(best.workspace, kLittle)) continue;
+    if (!plan->prepare(candidate) || run() != CUDNN_STATUS_SUCCESS) continue;
+    if (!plan->possible) best = candidate;
     plan->possible = true;
-    break;
+    if (!times) break;
+    const float took = milliseconds(stream, [&] { run(); });
+    if (took < least) {
+      least = took;
+      best = candidate;
+    }
+    if (++tried == kTried) break;
+  }
+  if (tried > 0) {  // what was tried last is not what is kept
+    plan->prepare(best);
+    ARGOSY_CUDNN(run());
   }
   if (!plan->possible) cudaGetLastError();  // what the last attempt may have left
   const bool possible = plan->possible;
