@@ -66,10 +66,9 @@ ops() {
   tests ops "${LIMIT_OPS:-240}" ${ARGS_OPS:-tests/ops/test_devices.py}
 }
 
-# What computes on the device that tests begin with. Of framework, data and distributed most is about files,
-# processes and the CPU.
-suites="amp audio autograd device distribution fft geometric hapi incubate io jit metric nn onnx optimizer \
-  profiler program quantization runtime sparse static tensor text vision test_indexing.py \
+# What computes on the device that tests begin with. Others are about files, processes, Programs and the CPU.
+suites="amp audio autograd device distribution fft geometric hapi incubate io jit metric nn optimizer profiler \
+  quantization sparse static tensor text vision test_indexing.py \
   framework/test_devices.py distributed/test_on_devices.py distributed/test_one_process.py"
 
 python_suites() {
