@@ -72,6 +72,7 @@ bool forward_last(KernelFrame& f, const ConvShape& s, const ops::ConvAttrs& a) {
                      with);
   };
   const bool whole = bias.defined() && convolve(bias.raw());  // rounds once
+  if (bias.defined() && !whole && s.is_light()) return false;
   if (!whole && !convolve(nullptr)) return false;
   if (bias.defined() && !whole)
     add_channel_bias(stream, x.dtype(), bias.raw(), s.batch * s.out_places(), s.out_channels, 1,

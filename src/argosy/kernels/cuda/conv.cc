@@ -212,8 +212,9 @@ bool forward_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvSha
     return dnn_conv(ConvKind::forward, stream, dtype, operands.shape(), options, writable(from),
                     writable(weights), to, with);
   };
-  // 16 bits are to be rounded once.
-  const bool whole = bias && item_size(dtype) == 2 && convolve(bias);
+  // 16 bits are to be rounded once, if that does not cost much.
+  const bool once = bias && item_size(dtype) == 2, whole = once && convolve(bias);
+  if (once && !whole && s.is_light()) return false;
   if (!whole && !convolve(nullptr)) return false;
   operands.finish_y(to, y);
   if (whole || !bias) return true;
