@@ -1,6 +1,8 @@
 #include "argosy/cuda/launcher.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
 #include "argosy/base/profile.h"
 #include "argosy/cuda/call.h"
@@ -11,6 +13,25 @@
 #include "argosy/op/copy.h"
 
 namespace argosy::cuda {
+namespace {
+
+// Whether all lie as y does, without gaps.
+bool alike(std::span<const Tensor> tensors, const Tensor& y) {
+  for (const Tensor& t : tensors)
+    if (!t.is_contiguous() || t.shape() != y.shape()) return false;
+  return true;
+}
+
+// As one dimension.
+void fill_flat(View& v, const Tensor& t) {
+  v.data = t.raw();
+  v.dtype = t.dtype();
+  v.rank = 1;
+  v.shape[0] = t.numel();
+  v.strides[0] = 1;
+}
+
+}  // namespace
 
 void CudaLauncher::launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
                           Place place) {
@@ -39,11 +60,19 @@ void CudaLauncher::loop(op::KernelFrame& frame, const cpu::LoopTable& table, con
   const Tensor& y = frame.out[0];
   if (y.numel() == 0) return;
   constexpr size_t kMost = 12;
-  View views[kMost];
   const auto in = frame.in.flat();
   ARGOSY_INVARIANT(in.size() + frame.out.size() <= kMost);
-  for (size_t i = 0; i < in.size(); ++i) views[i] = view_of(in[i], y.shape());
-  for (size_t i = 0; i < frame.out.size(); ++i) views[in.size() + i] = view_of(frame.out[i]);
+  // Written as far as the loops read: most operands need a hundredth of it.
+  alignas(View) std::byte memory[kMost * sizeof(View)];
+  View* views = reinterpret_cast<View*>(memory);
+  if (alike(in, y) && alike(frame.out, y)) {
+    size_t count = 0;
+    for (const Tensor& t : in) fill_flat(views[count++], t);
+    for (const Tensor& t : frame.out) fill_flat(views[count++], t);
+  } else {
+    for (size_t i = 0; i < in.size(); ++i) views[i] = view_of(in[i], y.shape());
+    for (size_t i = 0; i < frame.out.size(); ++i) views[in.size() + i] = view_of(frame.out[i]);
+  }
   const LoopCall call{views, static_cast<int>(in.size()), static_cast<int>(frame.out.size()),
                       in[static_cast<size_t>(key)].dtype(),
                       static_cast<const cpu::LoopParams*>(params)};
