@@ -123,7 +123,7 @@ Walk<count> walk_of(const Merged& m, void* const* data, int pack) {
   w.rank = m.rank;
   w.items = static_cast<uint32_t>(m.numel() / pack);
   for (int d = 0; d < m.rank; ++d) {
-    w.size[d] = Divider(static_cast<uint32_t>(d == last ? m.shape[d] / pack : m.shape[d]));
+    if (d) w.size[d] = Divider(static_cast<uint32_t>(d == last ? m.shape[d] / pack : m.shape[d]));
     for (int k = 0; k < count; ++k) w.strides[d][k] = m.strides[d][k] * (d == last ? pack : 1);
   }
   for (int k = 0; k < count; ++k) {
@@ -254,7 +254,7 @@ constexpr int widest_pack() {
 }
 // Packs that a thread has in flight: of the ops that do little, 32 bytes or more.
 template <class Op>
-constexpr int flight_of(int pack, int inputs) {
+constexpr int flight_of(int pack, int inputs = 2) {
   return Op::kWeight != Weight::light || (pack >= 8 && inputs > 1) ? 1 : 2;
 }
 
