@@ -7,12 +7,12 @@
 
 #include "argosy/base/error.h"
 #include "argosy/base/text.h"
+#include "argosy/kernels/cuda/current.h"
 #include "argosy/kernels/cuda/runtime.h"
 
 namespace argosy::cuda {
 namespace {
 
-thread_local int current_gpu = -1;
 // Whose pool grows on this thread: chunks are noted as its.
 struct Growing {
   void* line = nullptr;
@@ -155,6 +155,7 @@ void* CudaDevice::take_chunk(int index, size_t bytes) {
   MutexLock lock(self.chunks_mutex_);
   self.chunks_.emplace(address_of(chunk),
                        Chunk{bytes, static_cast<Line*>(growing.line), growing.of_graphs});
+  self.chunks_version_.fetch_add(1, std::memory_order_release);
   return chunk;
 }
 
@@ -168,12 +169,26 @@ void CudaDevice::drop_chunk(int index, void* chunk, size_t) {
 }
 
 CudaDevice::Line* CudaDevice::line_of_memory(const void* address, bool* of_graphs) {
+  // The chunk that this thread looked up last. Between that and now it may be gone and others in
+  // its place, but those were noted before the block was handed out.
+  thread_local constinit struct {
+    uint64_t version = 0;
+    uintptr_t begin = 0;
+    Chunk chunk{};
+  } last;
+  const uint64_t version = chunks_version_.load(std::memory_order_acquire);
+  if (last.version == version && address_of(address) - last.begin < last.chunk.bytes) {
+    *of_graphs = last.chunk.of_graphs;
+    return last.chunk.line;
+  }
   MutexLock lock(chunks_mutex_);
   auto after = chunks_.upper_bound(address_of(address));
   if (after == chunks_.begin()) return nullptr;
   const auto& [begin, chunk] = *std::prev(after);
   *of_graphs = chunk.of_graphs;
-  return address_of(address) - begin < chunk.bytes ? chunk.line : nullptr;
+  if (address_of(address) - begin >= chunk.bytes) return nullptr;
+  last = {version, begin, chunk};
+  return chunk.line;
 }
 
 void* CudaDevice::allocate(Stream stream, size_t bytes) {

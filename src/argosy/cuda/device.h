@@ -95,9 +95,9 @@ class CudaDevice final : public Device {
     std::vector<Waiting> waiting ARGOSY_GUARDED_BY(mutex);
   };
   struct Chunk {
-    size_t bytes;
-    Line* line;
-    bool of_graphs;
+    size_t bytes = 0;
+    Line* line = nullptr;
+    bool of_graphs = false;
   };
   struct PinnedBlock {
     size_t bytes;
@@ -126,6 +126,7 @@ class CudaDevice final : public Device {
   const memory::Backend chunks_from_, pinned_from_;
   Mutex chunks_mutex_;
   std::map<uintptr_t, Chunk> chunks_ ARGOSY_GUARDED_BY(chunks_mutex_);      // by address
+  std::atomic<uint64_t> chunks_version_{1};                                 // one more for each new
   std::multimap<uintptr_t, Line*> users_ ARGOSY_GUARDED_BY(chunks_mutex_);  // of addresses
   struct Noted {
     size_t bytes;

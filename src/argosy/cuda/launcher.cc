@@ -1,6 +1,8 @@
 #include "argosy/cuda/launcher.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 
 #include "argosy/base/profile.h"
 #include "argosy/cuda/call.h"
@@ -25,6 +27,22 @@ void lay_as_operands(op::KernelFrame& frame) {
   for (const Tensor& t : frame.out)
     if (!may_lie_last(t) || !(t.shape() == y.shape())) return;
   for (Tensor& t : frame.out) lay_last(t);
+}
+
+// Whether all lie as y does, without gaps.
+bool alike(std::span<const Tensor> tensors, const Tensor& y) {
+  for (const Tensor& t : tensors)
+    if (!t.is_contiguous() || t.shape() != y.shape()) return false;
+  return true;
+}
+
+// As one dimension.
+void fill_flat(View& v, const Tensor& t) {
+  v.data = t.raw();
+  v.dtype = t.dtype();
+  v.rank = 1;
+  v.shape[0] = t.numel();
+  v.strides[0] = 1;
 }
 
 }  // namespace
@@ -60,11 +78,19 @@ void CudaLauncher::loop(op::KernelFrame& frame, const cpu::LoopTable& table, con
   lay_as_operands(frame);
   const Tensor& y = frame.out[0];
   constexpr size_t kMost = 12;
-  View views[kMost];
   const auto in = frame.in.flat();
   ARGOSY_INVARIANT(in.size() + frame.out.size() <= kMost);
-  for (size_t i = 0; i < in.size(); ++i) views[i] = view_of(in[i], y.shape());
-  for (size_t i = 0; i < frame.out.size(); ++i) views[in.size() + i] = view_of(frame.out[i]);
+  // Written as far as the loops read: most operands need a hundredth of it.
+  alignas(View) std::byte memory[kMost * sizeof(View)];
+  View* views = reinterpret_cast<View*>(memory);
+  if (alike(in, y) && alike(frame.out, y)) {
+    size_t count = 0;
+    for (const Tensor& t : in) fill_flat(views[count++], t);
+    for (const Tensor& t : frame.out) fill_flat(views[count++], t);
+  } else {
+    for (size_t i = 0; i < in.size(); ++i) views[i] = view_of(in[i], y.shape());
+    for (size_t i = 0; i < frame.out.size(); ++i) views[in.size() + i] = view_of(frame.out[i]);
+  }
   const LoopCall call{views, static_cast<int>(in.size()), static_cast<int>(frame.out.size()),
                       in[static_cast<size_t>(key)].dtype(),
                       static_cast<const cpu::LoopParams*>(params)};

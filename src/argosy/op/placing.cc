@@ -1,6 +1,8 @@
 #include "argosy/op/placing.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <unordered_map>
 
 #include "argosy/base/device.h"
@@ -17,6 +19,12 @@ Placings& placings() {
   return all;
 }
 
+// Ops that were looked up and are not there, each in its place or nowhere.
+constinit std::atomic<const OpDef*> unplaced[1024];
+std::atomic<const OpDef*>& unplaced_at(const OpDef& op) {
+  return unplaced[reinterpret_cast<uintptr_t>(&op) * uint64_t{0x9E3779B97F4A7C15} >> 54];
+}
+
 }  // namespace
 
 bool Placing::reads_on_host(const InputDef& input) const {
@@ -29,14 +37,19 @@ Placing on_host(std::vector<std::string> host_inputs) {
 
 bool place_op(std::string_view op, Placing placing) {
   placings().emplace(op, std::move(placing));
+  for (auto& other : unplaced) other.store(nullptr, std::memory_order_relaxed);
   return true;
 }
 
 const Placing* placing_of(const OpDef& op) {
+  std::atomic<const OpDef*>& known = unplaced_at(op);
+  if (known.load(std::memory_order_relaxed) == &op) return nullptr;
   const auto found = placings().find(op.name);
   if (found != placings().end()) return &found->second;
   static const Placing io = on_host();
-  return op.effect == Effect::io ? &io : nullptr;
+  if (op.effect == Effect::io) return &io;
+  known.store(&op, std::memory_order_relaxed);
+  return nullptr;
 }
 
 MakesOnHost::MakesOnHost() : before_(thread_state.place) {

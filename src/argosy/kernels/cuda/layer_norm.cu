@@ -52,8 +52,7 @@ __device__ __forceinline__ int count_of_warp(int n) {
 // Each warp takes the moments of what it holds about its own mean; they are put together behind the
 // one barrier.
 template <bool kRms, class T, int P, int K, bool kWarps>
-__global__ void __launch_bounds__(team_bound(kWarps, 512), kWarps ? 1 : 2)
-    norm_held(Call<T> a) {
+__global__ void __launch_bounds__(team_bound(kWarps, 512), kWarps ? 1 : 2) norm_held(Call<T> a) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
   struct Part {

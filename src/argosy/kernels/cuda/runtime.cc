@@ -5,8 +5,11 @@
 #include <atomic>
 
 #include "argosy/base/error.h"
+#include "argosy/kernels/cuda/current.h"
 
 namespace argosy::cuda {
+
+constinit thread_local int current_gpu = -1;
 
 void fail(cudaError_t status, const char* call, const char* file, int line) {
   cudaGetLastError();  // else the next launch would tell of it once more
@@ -23,8 +26,8 @@ void fail_dtype(const char* what, DType dtype) {
 
 int multiprocessors() {
   static std::array<std::atomic<int>, 64> known{};  // of each GPU; 0: not asked yet
-  int device = 0;
-  ARGOSY_CUDA(cudaGetDevice(&device));
+  int device = current_gpu;
+  if (device < 0) ARGOSY_CUDA(cudaGetDevice(&device));
   std::atomic<int>& count = known[static_cast<size_t>(device) % known.size()];
   if (const int n = count.load(std::memory_order_relaxed)) return n;
   int n = 0;

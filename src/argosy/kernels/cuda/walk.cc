@@ -1,6 +1,7 @@
 #include "argosy/kernels/cuda/walk.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace argosy::cuda {
 namespace {
@@ -18,11 +19,15 @@ bool one_dimension(const Merged& m, int count, int outer, const View* operands, 
 Merged merged(const View* operands, int count, int order) {
   const View& first = operands[0];
   int dims[kMaxRank], kept = 0;
-  for (int d = 0; d < first.rank; ++d)
-    if (first.shape[d] != 1) dims[kept++] = d;
-  std::stable_sort(dims, dims + kept, [&](int a, int b) {
-    return operands[order].strides[a] > operands[order].strides[b];
-  });
+  for (int d = 0; d < first.rank; ++d) {
+    if (first.shape[d] == 1) continue;
+    dims[kept] = d;
+    for (int i = kept++; i > 0; --i) {
+      const int64_t* strides = operands[order].strides;
+      if (strides[dims[i - 1]] >= strides[dims[i]]) break;
+      std::swap(dims[i - 1], dims[i]);
+    }
+  }
   Merged m;
   for (int i = 0; i < kept; ++i) {
     const int d = dims[i];
@@ -60,7 +65,7 @@ bool packs_fit(const Merged& m, void* const* data, const int* item_sizes, int co
 }  // namespace
 
 void in_packs(const Merged& m, void* const* data, const int* item_sizes, int count, int most,
-              const std::function<void(const Merged&, void* const*, int)>& f) {
+              Called<const Merged&, void* const*, int> f) {
   // A second launch takes longer than few elements one by one.
   constexpr int64_t kFew = 1 << 16;
   const int64_t size = m.shape[m.rank - 1], over = size % most;
@@ -77,7 +82,7 @@ void in_packs(const Merged& m, void* const* data, const int* item_sizes, int cou
 }
 
 void for_parts(const Merged& m, void* const* data, const int* item_sizes, int count,
-               const std::function<void(const Merged&, void* const*)>& f) {
+               Called<const Merged&, void* const*> f) {
   const int64_t n = m.numel();
   if (n <= kMostOfPart) {
     if (n) f(m, data);

@@ -1,6 +1,8 @@
 #pragma once
 
-#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "argosy/kernels/cuda/runtime.h"
 
@@ -8,6 +10,23 @@
 namespace argosy::cuda {
 
 inline constexpr int kMaxOperands = 4;
+
+// A function that is called while its caller waits: no more than two addresses.
+template <class... A>
+class Called {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, Called>) Called(F&& f)
+      : f_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* g, A... a) {
+          (*static_cast<std::remove_reference_t<F>*>(g))(std::forward<A>(a)...);
+        }) {}
+  void operator()(A... a) const { call_(f_, std::forward<A>(a)...); }
+
+ private:
+  void* f_;
+  void (*call_)(void*, A...);
+};
 
 // Operands of one shape with as few dimensions as they allow, outermost first: by strides of the
 // operand `order` (sizes of 1 are gone, neighbours that lie alike in all are one). At least one.
@@ -27,10 +46,10 @@ Merged merged(const View* operands, int count, int order);
 // innermost strides are 0 or 1 and that of the output, which is the last operand, is 1, and the
 // innermost size is a multiple. A few elements at the end may come in a call of their own.
 void in_packs(const Merged& m, void* const* data, const int* item_sizes, int count, int most,
-              const std::function<void(const Merged&, void* const*, int)>& f);
+              Called<const Merged&, void* const*, int> f);
 
 // f for parts of at most 2^30 elements, with the operands' addresses.
 void for_parts(const Merged& m, void* const* data, const int* item_sizes, int count,
-               const std::function<void(const Merged&, void* const*)>& f);
+               Called<const Merged&, void* const*> f);
 
 }  // namespace argosy::cuda
