@@ -41,7 +41,8 @@ mkdir -p "$to/lib"
 cp "$build"/other_python/_core.*.so "$to"
 cp -r "$package/_generated" "$to"
 rm -rf "$to/_generated/include"
-for name in libargosy.so libargosy_cuda.so; do
+for part in "" _cuda _paddle _onnx _net _ps; do
+  name=libargosy$part.so
   if [[ -f $package/lib/$name ]]; then
     cp "$package/lib/$name" "$to/lib"
     strip --strip-unneeded "$to/lib/$name"

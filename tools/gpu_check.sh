@@ -66,10 +66,15 @@ ops() {
   tests ops "${LIMIT_OPS:-240}" ${ARGS_OPS:-tests/ops/test_devices.py}
 }
 
+# What computes on the device that tests begin with. Others are about files, processes, Programs and the CPU.
+suites="amp audio autograd device distribution fft geometric hapi incubate io jit metric nn optimizer profiler \
+  quantization sparse static tensor text vision test_indexing.py \
+  framework/test_devices.py distributed/test_on_devices.py distributed/test_one_process.py"
+
 python_suites() {
-  tests python "${LIMIT_PYTHON:-240}" ${ARGS_PYTHON:-tests/python/device tests/python/autograd \
-    tests/python/optimizer tests/python/amp tests/python/jit tests/python/nn tests/python/hapi \
-    tests/python/static tests/python/tensor tests/python/metric tests/python/framework/test_devices.py}
+  local suite paths=()
+  for suite in $suites; do paths+=("tests/python/$suite"); done
+  tests python "${LIMIT_PYTHON:-240}" ${ARGS_PYTHON:-${paths[@]}}
 }
 
 sanitizer() {

@@ -7,6 +7,7 @@ import re
 import sys
 
 MOST = 11_000
+LINES = 40  # of a stage of tests
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - (.*))?$")
 ON_CPU = re.compile(r"\[(\w+)\] has no GPU kernel for this call")
 NUMBER = re.compile(r"0x[0-9a-f]+|-?\d+\.?\d*(?:e[+-]?\d+)?")
@@ -25,7 +26,7 @@ def main(folder):
             if dead.exists():
                 ended = dead.read_text().splitlines()
                 parts[-1].insert(1, f"{len(ended)} tests left the GPU unusable:")
-                parts[-1][2:2] = ["  " + line.rpartition("::")[2][:220] for line in ended[:15]]
+                parts[-1][2:2] = ["  " + line.rpartition("::")[2][:220] for line in ended[:5]]
         elif name == "bench":
             figures = [head, *(line[:160] for line in lines[-70:])]
         else:
@@ -44,7 +45,10 @@ def tests(lines):
         found = FAILED.match(line)
         if found:
             name = found[1].rpartition("::")[2]
-            groups[NUMBER.sub("#", found[2] or "")[:60]].append((name, found[2] or ""))
+            said = NUMBER.sub("#", found[2] or "")[:60]
+            if said.rstrip().endswith("Error:"):  # it says nothing
+                said += name.partition("[")[0]
+            groups[said].append((name, found[2] or ""))
     said = [line for line in lines if re.search(r"\d+ (passed|failed|skipped|error)", line)][-1:]
     stopped = [line for line in lines if line.startswith("gpu_check:") or "crashed" in line][-3:]
     report = [*said, *stopped]
@@ -53,7 +57,15 @@ def tests(lines):
         report.append(f"{len(on_cpu)} ops had calls on the CPU: {' '.join(on_cpu)}"[:1200])
     if not said:
         report += [line[:200] for line in lines[-12:]]
-    for names in sorted(groups.values(), key=len, reverse=True):
+    # What failed once takes one line, so that many fit.
+    ordered = sorted(groups.values(), key=len, reverse=True)
+    for i, names in enumerate(ordered):
+        if len(report) + 3 > LINES:
+            report.append(f"and {sum(map(len, ordered[i:]))} others: see the log")
+            break
+        if len(names) == 1:
+            report.append(f"{names[0][0][:120]}: {names[0][1][:150]}")
+            continue
         ids = " ".join(name for name, _ in names[:6])[:330]
         more = f" and {len(names) - 6} more" if len(names) > 6 else ""
         report.append(f"{len(names)} x {names[0][1][:170]}\n    {ids}{more}")

@@ -108,7 +108,10 @@ void Tensor::separate() const {
   const int64_t item = item_size(dtype()), from = impl_->offset + begin * item;
   Ref<Storage> own =
       impl_->storage->borrow(static_cast<size_t>(from), static_cast<size_t>((end - begin) * item));
-  if (!own) return copy_elements();
+  if (!own) {
+    copy_elements();
+    return impl_->storage->keep_version(0);
+  }
   impl_->storage = std::move(own);
   impl_->offset -= from;
 }

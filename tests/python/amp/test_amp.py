@@ -9,7 +9,6 @@ import argosy
 from argosy import amp, optimizer
 from argosy.amp import _state
 
-
 pytestmark = pytest.mark.cpu_only("is about float16 on the CPU, which has no effect there")
 
 

@@ -1,11 +1,14 @@
 """Functions of single bfloat16 elements: the float32 result, rounded once, wherever they lie."""
 
+import os
+
 import numpy as np
 import pytest
 
 import argosy as paddle
 import argosy.nn.functional as F
 
+ON_GPU = os.environ.get("ARGOSY_TEST_DEVICE") == "gpu"
 # Every bfloat16 there is, in an order in which neighbours differ.
 EVERY = np.random.default_rng(0).permutation(1 << 16).astype("uint16")
 
@@ -136,7 +139,12 @@ def test_casts():
     x = tensor_of(EVERY)
     full = x.astype("float32").numpy()
     assert (full.view("uint32") == EVERY.astype("uint32") << 16).all()
-    assert (bits_of(x.astype("float32").astype("bfloat16")) | 0x40 == EVERY | 0x40).all()
+    again = bits_of(x.astype("float32").astype("bfloat16"))
+    if ON_GPU:  # its hardware makes every nan the same one
+        assert (again[~np.isnan(full)] == EVERY[~np.isnan(full)]).all()
+        assert (again[np.isnan(full)] & 0x7FFF > 0x7F80).all()
+    else:
+        assert (again | 0x40 == EVERY | 0x40).all()
     some = np.random.default_rng(1).integers(0, 1 << 32, 100_003, dtype="uint64").astype("uint32")
     some = paddle.to_tensor(some.view("float32"))
     check(some.astype("bfloat16"), some)

@@ -74,6 +74,7 @@ def test_lists():
         amp.CustomOpLists(custom_black_varnames={"x"})
 
 
+@pytest.mark.cpu_only("is about float16 on the CPU, which has no effect there")
 def test_float16_has_no_effect():
     full, _ = trained(lambda opt: opt)
     same, main = trained(lambda opt: amp.decorate(opt))

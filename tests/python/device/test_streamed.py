@@ -12,6 +12,7 @@ import pytest
 from tests.python.device.where import (
     FIRST,
     SECOND,
+    STREAMED,
     assert_as_on_the_cpu,
     strict,
     two_devices,
@@ -349,8 +350,9 @@ def test_the_profiler_shows_copies_and_waits(tmp_path):
         x = paddle.to_tensor([1.0, 2.0]) * 3
         x.numpy()
     kinds = {e.kind: e for e in profiler.profiler_result.events}
-    assert {"op", "kernel", "copy", "wait"} <= set(kinds)
-    assert kinds["kernel"].thread != kinds["op"].thread
+    assert {"op", "copy", "wait"} <= set(kinds)
+    if STREAMED:  # the time of kernels of a GPU is not measured
+        assert kinds["kernel"].thread != kinds["op"].thread
 
 
 @pytest.mark.parametrize(

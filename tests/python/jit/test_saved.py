@@ -67,11 +67,13 @@ def test_in_a_new_process(net, tmp_path):
     np.save(tmp_path / "x.npy", X)
     code = (
         "import argosy, numpy as np, sys\n"
+        "argosy.device.set_device(sys.argv[4])\n"
         "y = argosy.jit.load(sys.argv[1])(np.load(sys.argv[2]))[1]\n"
         "np.save(sys.argv[3], y.numpy())\n"
     )
     files = [path, tmp_path / "x.npy", tmp_path / "y.npy"]
-    subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True, timeout=120)
+    given = [*map(str, files), argosy.device.get_device()]
+    subprocess.run([sys.executable, "-c", code, *given], check=True, timeout=120)
     want = net(argosy.to_tensor(X))["y"].numpy()
     np.testing.assert_array_equal(np.load(files[2]), want)
 

@@ -45,6 +45,7 @@ def create(shape, initializer, **kwargs):
     return nn.Layer().create_parameter(shape, default_initializer=initializer, **kwargs)
 
 
+@pytest.mark.cpu_only("is about the values of the CPU's generator")
 @pytest.mark.parametrize("code, expected", DRAWN)
 def test_values_for_a_seed(code, expected):
     paddle.seed(33)
@@ -52,6 +53,7 @@ def test_values_for_a_seed(code, expected):
     np.testing.assert_allclose(values[[0, 1, 5, 11]], expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.cpu_only("is about the values of the CPU's generator")
 @pytest.mark.parametrize("code, expected", DEFAULTS)
 def test_default_values_for_a_seed(code, expected):
     paddle.seed(33)
@@ -181,6 +183,7 @@ def test_called_with_a_parameter_and_its_block():
         assert (weight.numpy() != before).all()
 
 
+@pytest.mark.cpu_only("is about the values of the CPU's generator")
 def test_rare_values_of_the_truncated_normal():
     # Five sigmas out, where the draw's own rounding decides.
     paddle.seed(7)

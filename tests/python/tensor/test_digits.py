@@ -42,6 +42,11 @@ def test_an_array_of_a_tensor_is_a_copy():
     for array in (np.asarray(x), x.numpy(), np.array(x)):
         array[0] = 5
     assert x.tolist() == [0, 0, 0]
+
+
+@pytest.mark.cpu_only("is about memory that the host shares")
+def test_an_array_of_the_package_is_none():
+    x = argosy.zeros([3])
     argosy._core.to_numpy(x, False)[0] = 5  # what the package hands on itself need not be
     assert x.tolist() == [5, 0, 0]
 

@@ -8,8 +8,9 @@ import sys
 import threading
 import traceback
 
-from argosy import tensor
+from argosy import _core, tensor
 from argosy._processes import die_with_parent
+from argosy.device.place import CPUPlace, current
 
 from . import transport
 
@@ -210,6 +211,8 @@ def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep, parent, by_
     for other in other_socks:
         other.close()
     _worker_info = info
+    _core.set_place(CPUPlace())  # a forked process cannot use the devices of its parent
+    current.place = CPUPlace()
     tasks = queue.SimpleQueue()
     reader = threading.Thread(
         target=_read_tasks, args=(sock, tasks, parent), name="argosy-tasks", daemon=True

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/channels_last.h"
 #include "argosy/kernels/cuda/checks.h"
 #include "argosy/ops/conv/conv.h"
 
@@ -50,13 +51,25 @@ PoolShape shape_of(const KernelFrame& f, const Tensor& x, const Tensor& y, const
   return s;
 }
 
+// Images whose channels lie last are pooled as they lie, into such.
+void take_last(PoolShape& s, const Tensor& x) {
+  s.parts = x.dim(0);
+  s.lanes = x.dim(1);
+}
+
 // --- max ---
 
 void run_max(KernelFrame& f, const PoolAttrs& a) {
-  const Tensor &x = f.in[0], &y = f.out[0];
+  Tensor &y = f.out[0], &indices = f.out[1];
   if (y.numel() == 0) return;
-  max_pool(stream_of(f), x.dtype(), shape_of(f, x, y, a), x.raw(), y.raw(),
-           f.out[1].data<int32_t>());
+  PoolShape s = shape_of(f, f.in[0], y, a);
+  const bool last = !a.cl && lies_last(f.in[0]) && may_lie_last(y) && may_lie_last(indices);
+  const Tensor x = last ? f.in[0] : op::contiguous(f.in[0]);
+  if (last) take_last(s, x);
+  max_pool(stream_of(f), x.dtype(), s, x.raw(), y.raw(), indices.data<int32_t>());
+  if (!last) return;
+  lay_last(y);
+  lay_last(indices);
 }
 void run_adaptive_max(KernelFrame& f, const AdaptivePoolAttrs& a) {
   run_max(f, adaptive(a.cl));
@@ -78,9 +91,15 @@ void max_backward(cudaStream_t stream, DType dtype, const PoolShape& s, const Te
   backward(stream, dtype, s, dy.raw(), indices, dx.raw());
 }
 void run_max_grad(KernelFrame& f, const PoolAttrs& a) {
-  const Tensor &dy = f.in[0], &indices = f.in[1], &dx = f.out[0];
+  Tensor& dx = f.out[0];
   if (dx.numel() == 0) return;
-  max_backward(stream_of(f), dx.dtype(), shape_of(f, dx, dy, a), dy, indices.data<int32_t>(), dx);
+  PoolShape s = shape_of(f, dx, f.in[0], a);
+  const bool last = !a.cl && lies_last(f.in[1]) && may_lie_last(dx);
+  const Tensor dy = last ? lying_last(f.in[0]) : op::contiguous(f.in[0]);
+  const Tensor indices = last ? f.in[1] : op::contiguous(f.in[1]);
+  if (last) take_last(s, dx);
+  max_backward(stream_of(f), dx.dtype(), s, dy, indices.data<int32_t>(), dx);
+  if (last) lay_last(dx);
 }
 
 void run_max_indices(KernelFrame& f, const PoolAttrs& a) {
@@ -119,11 +138,16 @@ void run_fractional(KernelFrame& f, const ops::FractionalAttrs& a) {
 // --- average ---
 
 void run_avg_like(KernelFrame& f, const AvgPoolAttrs& a) {
-  const Tensor &x = f.in[0], &y = f.out[0];
+  Tensor& y = f.out[0];
   if (y.numel() == 0) return;
-  avg_pool(stream_of(f), x.dtype(),
-           shape_of(f, x, y, a.kernel.empty() ? adaptive(a.cl) : windows(a)), divisor(a), x.raw(),
-           y.raw());
+  PoolShape s = shape_of(f, f.in[0], y, a.kernel.empty() ? adaptive(a.cl) : windows(a));
+  // Images of one element lie both ways.
+  const bool one = s.out[0] * s.out[1] * s.out[2] == 1;
+  const bool last = !a.cl && lies_last(f.in[0]) && (one || may_lie_last(y));
+  const Tensor x = last ? f.in[0] : op::contiguous(f.in[0]);
+  if (last) take_last(s, x);
+  avg_pool(stream_of(f), x.dtype(), s, divisor(a), x.raw(), y.raw());
+  if (last && !one) lay_last(y);
 }
 void run_adaptive_avg(KernelFrame& f, const AdaptivePoolAttrs& a) {
   AvgPoolAttrs avg;
@@ -131,11 +155,14 @@ void run_adaptive_avg(KernelFrame& f, const AdaptivePoolAttrs& a) {
   run_avg_like(f, avg);
 }
 void run_avg_grad(KernelFrame& f, const AvgPoolAttrs& a) {
-  const Tensor &dy = f.in[0], &dx = f.out[0];
+  Tensor& dx = f.out[0];
   if (dx.numel() == 0) return;
-  avg_pool_backward(stream_of(f), dx.dtype(),
-                    shape_of(f, dx, dy, a.kernel.empty() ? adaptive(a.cl) : windows(a)), divisor(a),
-                    dy.raw(), dx.raw());
+  PoolShape s = shape_of(f, dx, f.in[0], a.kernel.empty() ? adaptive(a.cl) : windows(a));
+  const bool last = !a.cl && lies_last(f.in[0]) && may_lie_last(dx);
+  const Tensor dy = last ? f.in[0] : op::contiguous(f.in[0]);
+  if (last) take_last(s, dx);
+  avg_pool_backward(stream_of(f), dx.dtype(), s, divisor(a), dy.raw(), dx.raw());
+  if (last) lay_last(dx);
 }
 
 // --- powers ---
@@ -182,25 +209,28 @@ void run_unpool(KernelFrame& f, const ops::UnpoolAttrs&) {
          out.raw());
 }
 
-#define ARGOSY_POOLS(dims)                                                                     \
-  add_kernel<PoolAttrs>("max_pool" dims, run_max),                                             \
-      add_kernel<PoolAttrs>("max_pool" dims "_with_index", run_max),                           \
-      add_kernel<AdaptivePoolAttrs>("adaptive_max_pool" dims, run_adaptive_max),               \
-      add_kernel<AdaptivePoolAttrs>("adaptive_max_pool" dims "_with_index", run_adaptive_max), \
-      add_kernel<AvgPoolAttrs>("avg_pool" dims, run_avg_like),                                 \
-      add_kernel<AdaptivePoolAttrs>("adaptive_avg_pool" dims, run_adaptive_avg),               \
+constexpr bool kStrided = true;  // inputs of any strides
+
+#define ARGOSY_POOLS(dims)                                                                    \
+  add_kernel<PoolAttrs>("max_pool" dims, run_max, kStrided),                                  \
+      add_kernel<PoolAttrs>("max_pool" dims "_with_index", run_max, kStrided),                \
+      add_kernel<AdaptivePoolAttrs>("adaptive_max_pool" dims, run_adaptive_max, kStrided),    \
+      add_kernel<AdaptivePoolAttrs>("adaptive_max_pool" dims "_with_index", run_adaptive_max, \
+                                    kStrided),                                                \
+      add_kernel<AvgPoolAttrs>("avg_pool" dims, run_avg_like, kStrided),                      \
+      add_kernel<AdaptivePoolAttrs>("adaptive_avg_pool" dims, run_adaptive_avg, kStrided),    \
       add_kernel<ops::UnpoolAttrs>("max_unpool" dims, run_unpool)
 
 [[maybe_unused]] const bool added[] = {
     ARGOSY_POOLS("1d"),
     ARGOSY_POOLS("2d"),
     ARGOSY_POOLS("3d"),
-    add_kernel<PoolAttrs>("max_pool_grad", run_max_grad),
+    add_kernel<PoolAttrs>("max_pool_grad", run_max_grad, kStrided),
     add_kernel<PoolAttrs>("max_indices", run_max_indices),
     add_kernel<ops::FractionalAttrs>("fractional_max_pool2d", run_fractional),
     add_kernel<ops::FractionalAttrs>("fractional_max_pool3d", run_fractional),
-    add_kernel<AvgPoolAttrs>("avg_pool_like", run_avg_like),
-    add_kernel<AvgPoolAttrs>("avg_pool_grad", run_avg_grad),
+    add_kernel<AvgPoolAttrs>("avg_pool_like", run_avg_like, kStrided),
+    add_kernel<AvgPoolAttrs>("avg_pool_grad", run_avg_grad, kStrided),
     add_kernel<LpPoolAttrs>("lp_pool1d", run_lp),
     add_kernel<LpPoolAttrs>("lp_pool2d", run_lp),
     add_kernel<LpPoolAttrs>("lp_pool_grad", run_lp_grad),

@@ -1,6 +1,7 @@
 #include "argosy/ops/vision/vision.h"
 
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/channels_last.h"
 #include "argosy/kernels/cuda/interp.h"
 #include "argosy/kernels/cuda/sample.h"
 #include "argosy/kernels/cuda/unfold.h"
@@ -40,18 +41,33 @@ InterpMode mode_of(const ops::InterpAttrs& a) {
   }
 }
 
+// Images whose channels lie last are resized as they lie, into such.
+void take_last(InterpShape& s, const Tensor& x) {
+  s.parts = x.dim(0);
+  s.lanes = x.dim(1);
+}
+
 void run_interpolate(KernelFrame& f, const ops::InterpAttrs& a) {
-  const Tensor &x = f.in[0], &y = f.out[0];
+  Tensor& y = f.out[0];
   if (y.numel() == 0) return;
-  ops::check_not_empty(x.shape(), y.shape());
-  interp(stream_of(f), x.dtype(), mode_of(a), shape_of(x.shape(), y.shape(), a), x.raw(), y.raw());
+  ops::check_not_empty(f.in[0].shape(), y.shape());
+  InterpShape s = shape_of(f.in[0].shape(), y.shape(), a);
+  const bool last = !a.cl && lies_last(f.in[0]) && may_lie_last(y);
+  const Tensor x = last ? f.in[0] : op::contiguous(f.in[0]);
+  if (last) take_last(s, x);
+  interp(stream_of(f), x.dtype(), mode_of(a), s, x.raw(), y.raw());
+  if (last) lay_last(y);
 }
 
 void run_interpolate_grad(KernelFrame& f, const ops::InterpAttrs& a) {
-  const Tensor &dy = f.in[0], &dx = f.out[0];
+  Tensor& dx = f.out[0];
   if (dx.numel() == 0) return;
-  interp_backward(stream_of(f), dx.dtype(), mode_of(a), shape_of(dx.shape(), dy.shape(), a),
-                  dy.raw(), dx.raw());
+  InterpShape s = shape_of(dx.shape(), f.in[0].shape(), a);
+  const bool last = !a.cl && lies_last(f.in[0]) && may_lie_last(dx);
+  const Tensor dy = last ? f.in[0] : op::contiguous(f.in[0]);
+  if (last) take_last(s, dx);
+  interp_backward(stream_of(f), dx.dtype(), mode_of(a), s, dy.raw(), dx.raw());
+  if (last) lay_last(dx);
 }
 
 // --- unfold, fold ---
@@ -154,8 +170,8 @@ void run_base(KernelFrame& f, const ops::AffineBaseAttrs& a) {
 }
 
 [[maybe_unused]] const bool added[] = {
-    add_kernel<ops::InterpAttrs>("interpolate", run_interpolate),
-    add_kernel<ops::InterpAttrs>("interpolate_grad", run_interpolate_grad),
+    add_kernel<ops::InterpAttrs>("interpolate", run_interpolate, /*strided=*/true),
+    add_kernel<ops::InterpAttrs>("interpolate_grad", run_interpolate_grad, /*strided=*/true),
     add_kernel<ops::UnfoldAttrs>("unfold", run_unfold),
     add_kernel<ops::UnfoldAttrs>("unfold_grad", run_unfold_grad),
     add_kernel<ops::FoldAttrs>("fold", run_fold),

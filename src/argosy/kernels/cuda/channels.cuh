@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(256)
     sum_runs(Source<T> in, Units a, Division by_packs, S* parts) {
   using C = Computed<T>;
   constexpr bool kPair = std::is_same_v<S, PairSums<C>>;
-  __shared__ alignas(S) unsigned char room[8 * sizeof(S)];
+  alignas(S) __shared__ unsigned char room[8 * sizeof(S)];
   S* shared = reinterpret_cast<S*>(room);
   const int64_t unit = blockIdx.x;
   const int64_t packs = a.length / P;
@@ -81,12 +81,16 @@ __global__ void __launch_bounds__(256)
   const C mean = kPair ? in.mean[unit / in.members] : C(0);
   S s;
   const bool one = a.pieces == 1;
-#pragma unroll 4
-  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+  auto place = [&](int64_t i) {
     const int64_t piece = one ? 0 : by_packs(i);
-    const int64_t at = first + piece * a.piece_stride + (i - piece * packs) * P;
-    const auto raw = *reinterpret_cast<const Pack<T, P>*>(in.x + at);
-    if constexpr (kPair) {
+    return first + piece * a.piece_stride + (i - piece * packs) * P;
+  };
+  int64_t i = begin + threadIdx.x;
+  if constexpr (kPair) {
+#pragma unroll 4
+    for (; i < end; i += blockDim.x) {
+      const int64_t at = place(i);
+      const auto raw = *reinterpret_cast<const Pack<T, P>*>(in.x + at);
       const auto of_dy = *reinterpret_cast<const Pack<T, P>*>(in.dy + at);
 #pragma unroll
       for (int k = 0; k < P; ++k) {
@@ -94,11 +98,25 @@ __global__ void __launch_bounds__(256)
         s.sum += dy;
         s.product += dy * (load(raw.at[k]) - mean);
       }
-    } else {
-      C v[P];
+    }
+  } else {
+    // Eight numbers at once share a division; one access at a time is left for the end.
+    constexpr int kAtOnce = P < 8 ? 8 / P : 1;
+    auto add = [&]<int n>(std::integral_constant<int, n>) {
+      Pack<T, P> raw[n];
 #pragma unroll
-      for (int k = 0; k < P; ++k) v[k] = load(raw.at[k]);
+      for (int u = 0; u < n; ++u)
+        raw[u] = *reinterpret_cast<const Pack<T, P>*>(in.x + place(i + u * int64_t{blockDim.x}));
+      C v[n * P];
+#pragma unroll
+      for (int k = 0; k < n * P; ++k) v[k] = load(raw[k / P].at[k % P]);
       s.add(v);
+    };
+#pragma unroll 2
+    for (; i + (kAtOnce - 1) * int64_t{blockDim.x} < end; i += kAtOnce * int64_t{blockDim.x})
+      add(std::integral_constant<int, kAtOnce>());
+    if constexpr (kAtOnce > 1) {
+      for (; i < end; i += blockDim.x) add(std::integral_constant<int, 1>());
     }
   }
   merge_warp(s);
@@ -115,7 +133,7 @@ template <class S, class T, int P>
 __global__ void __launch_bounds__(256) sum_columns(Source<T> in, Units a, S* parts) {
   using C = Computed<T>;
   constexpr bool kPair = std::is_same_v<S, PairSums<C>>;
-  __shared__ alignas(S) unsigned char room[256 * sizeof(S)];
+  alignas(S) __shared__ unsigned char room[256 * sizeof(S)];
   S* shared = reinterpret_cast<S*>(room);
   const int64_t column = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * P;
   const bool inside = column < a.units;

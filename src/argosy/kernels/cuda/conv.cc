@@ -1,9 +1,11 @@
 #include "argosy/kernels/cuda/conv.h"
 
 #include <memory>
+#include <vector>
 
 #include "argosy/kernels/cuda/blas.h"
 #include "argosy/kernels/cuda/conv_dnn.h"
+#include "argosy/kernels/cuda/conv_route.h"
 #include "argosy/kernels/cuda/runtime.h"
 
 // Which way a convolution goes, and how its operands become what cuDNN takes.
@@ -50,22 +52,14 @@ Product product_of(DType dtype, const ConvShape& s, const void* w, const void* f
   p.c_stride = p.m * p.n;
   return p;
 }
-void forward_product(cudaStream_t stream, DType dtype, const ConvShape& s, const void* x,
-                     const void* w, void* y) {
-  gemm(stream, product_of(dtype, s, w, x, y, false));
-}
-void data_product(cudaStream_t stream, DType dtype, const ConvShape& s, const void* dy,
-                  const void* w, void* dx) {
-  gemm(stream, product_of(dtype, s, w, dy, dx, true));
-}
-
 // Operands as cuDNN takes them, in memory that lives until the call is enqueued.
 class Operands {
  public:
-  Operands(cudaStream_t stream, DType dtype, const ConvShape& s)
+  Operands(cudaStream_t stream, DType dtype, const ConvShape& s, bool turned = false)
       : stream_(stream), dtype_(dtype), given_(s), inner_(s) {
     // cuDNN computes float64 with channels first only.
     if (dtype == DType::float64) inner_.channels_last = false;
+    if (turned) inner_.channels_last = !s.channels_last;
     bool even = true;
     for (int d = 0; d < 3; ++d) even = even && reached(d, s.in[d] + 2 * s.pad[d]) == s.out[d];
     padded_ = !even;
@@ -193,6 +187,81 @@ void* writable(const void* p) {
   return const_cast<void*>(p);  // cuDNN's operands and results have one type here
 }
 
+// 16 bits with channels first may be faster otherwise.
+std::vector<ConvRoute> routes_of(DType dtype, const ConvShape& s, bool product) {
+  std::vector<ConvRoute> routes{ConvRoute::given};
+  if (item_size(dtype) != 2 || s.channels_last) return routes;
+  routes.push_back(ConvRoute::turned);
+  if (product) routes.push_back(ConvRoute::product);
+  return routes;
+}
+
+// Each of these is false where cuDNN has no algorithm.
+bool forward_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvShape& s,
+                const ConvOptions& options, const void* x, const void* w, const void* bias,
+                void* y) {
+  if (route == ConvRoute::product) {
+    gemm(stream, product_of(dtype, s, w, x, y, false));
+    return true;
+  }
+  Operands operands(stream, dtype, s, route == ConvRoute::turned);
+  if (!operands.takes()) return false;
+  const void *from = operands.x(x), *weights = operands.w(w);
+  void* to = operands.result_y(y);
+  const auto convolve = [&](const void* with) {
+    return dnn_conv(ConvKind::forward, stream, dtype, operands.shape(), options, writable(from),
+                    writable(weights), to, with);
+  };
+  // 16 bits are to be rounded once, if that does not cost much.
+  const bool once = bias && item_size(dtype) == 2, whole = once && convolve(bias);
+  if (once && !whole && s.is_light()) return false;
+  if (!whole && !convolve(nullptr)) return false;
+  operands.finish_y(to, y);
+  if (whole || !bias) return true;
+  if (s.channels_last)
+    add_channel_bias(stream, dtype, bias, s.batch * s.out_places(), s.out_channels, 1, y);
+  else
+    add_channel_bias(stream, dtype, bias, s.batch, s.out_channels, s.out_places(), y);
+  return true;
+}
+
+bool data_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvShape& s,
+             const ConvOptions& options, const void* dy, const void* w, void* dx) {
+  if (route == ConvRoute::product) {
+    gemm(stream, product_of(dtype, s, w, dy, dx, true));
+    return true;
+  }
+  Operands operands(stream, dtype, s, route == ConvRoute::turned);
+  if (!operands.takes()) return false;
+  const void *from = operands.y(dy), *weights = operands.w(w);
+  void* to = operands.result_x(dx);
+  if (!dnn_conv(ConvKind::data, stream, dtype, operands.shape(), options, to, writable(weights),
+                writable(from)))
+    return false;
+  operands.finish_x(to, dx);
+  return true;
+}
+
+bool weight_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvShape& s,
+               const ConvOptions& options, const void* x, const void* dy, void* dw) {
+  Operands operands(stream, dtype, s, route == ConvRoute::turned);
+  if (!operands.takes()) return false;
+  const void *from = operands.x(x), *outer = operands.y(dy);
+  void* to = operands.result_w(dw);
+  if (!dnn_conv(ConvKind::weight, stream, dtype, operands.shape(), options, writable(from), to,
+                writable(outer)))
+    return false;
+  operands.finish_w(to, dw);
+  return true;
+}
+
+// run(the fastest route).
+template <class F>
+bool by_fastest(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& s,
+                const ConvOptions& options, bool product, F&& run) {
+  return run(fastest_route(kind, stream, dtype, s, options, routes_of(dtype, s, product), run));
+}
+
 }  // namespace
 
 void conv_forward(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
@@ -205,25 +274,12 @@ void conv_forward(cudaStream_t stream, DType dtype, const ConvShape& s, const Co
     });
   }
   if (takes_depthwise(s)) return depthwise_forward(stream, dtype, s, x, w, bias, y);
-  if (!bias && is_product(dtype, s)) return forward_product(stream, dtype, s, x, w, y);
-  if (goes_direct(s)) return direct_forward(stream, dtype, s, x, w, bias, y);
-  Operands operands(stream, dtype, s);
-  if (!operands.takes()) return direct_forward(stream, dtype, s, x, w, bias, y);
-  const void *from = operands.x(x), *weights = operands.w(w);
-  void* to = operands.result_y(y);
-  const auto convolve = [&](const void* with) {
-    return dnn_conv(ConvKind::forward, stream, dtype, operands.shape(), options, writable(from),
-                    writable(weights), to, with);
+  const auto run = [&](ConvRoute route) {
+    return forward_by(route, stream, dtype, s, options, x, w, bias, y);
   };
-  // 16 bits are to be rounded once.
-  const bool whole = bias && item_size(dtype) == 2 && convolve(bias);
-  if (!whole && !convolve(nullptr)) return direct_forward(stream, dtype, s, x, w, bias, y);
-  operands.finish_y(to, y);
-  if (whole) return;
-  if (bias && s.channels_last)
-    add_channel_bias(stream, dtype, bias, s.batch * s.out_places(), s.out_channels, 1, y);
-  else if (bias)
-    add_channel_bias(stream, dtype, bias, s.batch, s.out_channels, s.out_places(), y);
+  const bool product = !bias && is_product(dtype, s);
+  if (goes_direct(s) || !by_fastest(ConvKind::forward, stream, dtype, s, options, product, run))
+    direct_forward(stream, dtype, s, x, w, bias, y);
 }
 
 void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
@@ -236,30 +292,22 @@ void conv_data(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvO
     });
   }
   if (takes_depthwise(s)) return depthwise_data(stream, dtype, s, dy, w, dx);
-  if (is_product(dtype, s)) return data_product(stream, dtype, s, dy, w, dx);
-  if (goes_direct(s)) return direct_data(stream, dtype, s, dy, w, dx);
-  Operands operands(stream, dtype, s);
-  if (!operands.takes()) return direct_data(stream, dtype, s, dy, w, dx);
-  const void *from = operands.y(dy), *weights = operands.w(w);
-  void* to = operands.result_x(dx);
-  if (!dnn_conv(ConvKind::data, stream, dtype, operands.shape(), options, to, writable(weights),
-                writable(from)))
-    return direct_data(stream, dtype, s, dy, w, dx);
-  operands.finish_x(to, dx);
+  const auto run = [&](ConvRoute route) {
+    return data_by(route, stream, dtype, s, options, dy, w, dx);
+  };
+  if (goes_direct(s) ||
+      !by_fastest(ConvKind::data, stream, dtype, s, options, is_product(dtype, s), run))
+    direct_data(stream, dtype, s, dy, w, dx);
 }
 
 void conv_weight(cudaStream_t stream, DType dtype, const ConvShape& s, const ConvOptions& options,
                  const void* x, const void* dy, void* dw) {
   if (takes_depthwise(s)) return depthwise_weight(stream, dtype, s, x, dy, dw);
-  if (goes_direct(s)) return direct_weight(stream, dtype, s, x, dy, dw);
-  Operands operands(stream, dtype, s);
-  if (!operands.takes()) return direct_weight(stream, dtype, s, x, dy, dw);
-  const void *from = operands.x(x), *outer = operands.y(dy);
-  void* to = operands.result_w(dw);
-  if (!dnn_conv(ConvKind::weight, stream, dtype, operands.shape(), options, writable(from), to,
-                writable(outer)))
-    return direct_weight(stream, dtype, s, x, dy, dw);
-  operands.finish_w(to, dw);
+  const auto run = [&](ConvRoute route) {
+    return weight_by(route, stream, dtype, s, options, x, dy, dw);
+  };
+  if (goes_direct(s) || !by_fastest(ConvKind::weight, stream, dtype, s, options, false, run))
+    direct_weight(stream, dtype, s, x, dy, dw);
 }
 
 }  // namespace argosy::cuda

@@ -24,6 +24,10 @@ struct ConvShape {
   int64_t out_places() const { return out[0] * out[1] * out[2]; }
   int64_t x_size() const { return batch * in_channels * in_places(); }
   int64_t y_size() const { return batch * out_channels * out_places(); }
+  // Worth trying out what is fastest.
+  bool is_large() const { return x_size() + y_size() >= int64_t{1} << 20; }
+  // Little work, which the direct kernels do about as fast.
+  bool is_light() const { return y_size() * (in_channels / groups) * taps() <= int64_t{1} << 24; }
   int64_t w_size() const { return out_channels * (in_channels / groups) * taps(); }
 };
 

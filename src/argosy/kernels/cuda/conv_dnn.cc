@@ -1,6 +1,8 @@
 #include "argosy/kernels/cuda/conv_dnn.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "argosy/kernels/cuda/dnn.h"
 #include "argosy/kernels/cuda/runtime.h"
+#include "argosy/kernels/cuda/timing.h"
 
 namespace argosy::cuda {
 namespace {
@@ -222,31 +225,6 @@ class Plan {
   cudnnActivationDescriptor_t identity_ = nullptr;
 };
 
-// Everything that which plan is best depends on.
-std::string key_of(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options,
-                   bool biased) {
-  int device = 0;
-  ARGOSY_CUDA(cudaGetDevice(&device));
-  const int64_t head[] = {device,
-                          static_cast<int64_t>(kind),
-                          static_cast<int64_t>(dtype),
-                          s.dims,
-                          s.channels_last,
-                          s.batch,
-                          s.in_channels,
-                          s.out_channels,
-                          s.groups,
-                          options.tf32,
-                          options.deterministic,
-                          options.search,
-                          options.workspace,
-                          biased};
-  std::string key(reinterpret_cast<const char*>(head), sizeof head);
-  for (const auto* list : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad})
-    key.append(reinterpret_cast<const char*>(*list), sizeof *list);
-  return key;
-}
-
 class Plans {
  public:
   std::shared_ptr<const Plan> find(const std::string& key) {
@@ -270,12 +248,39 @@ Plans& plans() {
   return *made;
 }
 
+constexpr int kTried = 3;                     // candidates that are timed
+constexpr size_t kLittle = size_t{32} << 20;  // bytes of workspace
+
 }  // namespace
+
+std::string conv_key(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options,
+                     bool biased) {
+  int device = 0;
+  ARGOSY_CUDA(cudaGetDevice(&device));
+  const int64_t head[] = {device,
+                          static_cast<int64_t>(kind),
+                          static_cast<int64_t>(dtype),
+                          s.dims,
+                          s.channels_last,
+                          s.batch,
+                          s.in_channels,
+                          s.out_channels,
+                          s.groups,
+                          options.tf32,
+                          options.deterministic,
+                          options.search,
+                          options.workspace,
+                          biased};
+  std::string key(reinterpret_cast<const char*>(head), sizeof head);
+  for (const auto* list : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad})
+    key.append(reinterpret_cast<const char*>(*list), sizeof *list);
+  return key;
+}
 
 bool dnn_conv(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& s,
               const ConvOptions& options, void* x, void* w, void* y, const void* bias) {
   cudnnHandle_t handle = dnn_handle(stream);
-  const std::string key = key_of(kind, dtype, s, options, bias != nullptr);
+  const std::string key = conv_key(kind, dtype, s, options, bias != nullptr);
   if (auto known = plans().find(key)) {
     if (!known->possible) return false;
     ARGOSY_CUDNN(known->run(kind, handle, stream, x, w, y, bias));
@@ -286,13 +291,32 @@ bool dnn_conv(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& 
   if (options.search) list = plan->timed(kind, handle, stream, options, x, w, y);
   if (list.empty()) list = plan->candidates(kind, handle, options);
   plan->possible = false;
+  // The first that works; of large 16-bit ones the fastest of the first few that need little
+  // memory.
+  const bool times = item_size(dtype) == 2 && s.is_large() && !options.deterministic &&
+                     !options.search && may_time(stream);
+  Candidate best;
+  float least = std::numeric_limits<float>::infinity();
+  int tried = 0;
+  const auto run = [&] { return plan->run(kind, handle, stream, x, w, y, bias); };
   for (const Candidate& candidate : list) {
     // With a bias and no activation cuDNN has this one.
     if (bias && candidate.algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) continue;
-    if (!plan->prepare(candidate)) continue;
-    if (plan->run(kind, handle, stream, x, w, y, bias) != CUDNN_STATUS_SUCCESS) continue;
+    if (plan->possible && candidate.workspace > std::max(best.workspace, kLittle)) continue;
+    if (!plan->prepare(candidate) || run() != CUDNN_STATUS_SUCCESS) continue;
+    if (!plan->possible) best = candidate;
     plan->possible = true;
-    break;
+    if (!times) break;
+    const float took = milliseconds(stream, [&] { run(); });
+    if (took < least) {
+      least = took;
+      best = candidate;
+    }
+    if (++tried == kTried) break;
+  }
+  if (tried > 0) {  // what was tried last is not what is kept
+    plan->prepare(best);
+    ARGOSY_CUDNN(run());
   }
   if (!plan->possible) cudaGetLastError();  // what the last attempt may have left
   const bool possible = plan->possible;

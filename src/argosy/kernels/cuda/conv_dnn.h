@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "argosy/kernels/cuda/conv.h"
 
 // Convolutions by cuDNN, and which of its algorithms.
@@ -12,5 +14,9 @@ enum class ConvKind { forward, data, weight };
 // nothing to be kept of what was written, where cuDNN has no algorithm for it.
 bool dnn_conv(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& s,
               const ConvOptions& options, void* x, void* w, void* y, const void* bias = nullptr);
+
+// Everything that which algorithm is best depends on, the device included.
+std::string conv_key(ConvKind kind, DType dtype, const ConvShape& s, const ConvOptions& options,
+                     bool biased);
 
 }  // namespace argosy::cuda

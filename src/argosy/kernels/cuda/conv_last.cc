@@ -19,15 +19,18 @@ bool takes_last(DType dtype, const ConvShape& s) {
 }
 
 bool conv_last(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& given,
-               const ConvOptions& options, const void* x, const void* w, const void* y) {
+               const ConvOptions& options, const void* x, const void* w, const void* y,
+               const void* bias) {
   ConvShape s = given;
   s.channels_last = true;
   const auto free = [](const void* p) { return const_cast<void*>(p); };  // cuDNN's have one type
-  if (s.taps() == 1) return dnn_conv(kind, stream, dtype, s, options, free(x), free(w), free(y));
+  if (s.taps() == 1)
+    return dnn_conv(kind, stream, dtype, s, options, free(x), free(w), free(y), bias);
   const Scratch turned(stream, static_cast<size_t>(s.w_size() * item_size(dtype)));
   if (kind != ConvKind::weight)
     transpose_batched(stream, dtype, w, turned.data(), s.out_channels, s.in_channels, s.taps());
-  if (!dnn_conv(kind, stream, dtype, s, options, free(x), turned.data(), free(y))) return false;
+  if (!dnn_conv(kind, stream, dtype, s, options, free(x), turned.data(), free(y), bias))
+    return false;
   if (kind == ConvKind::weight)
     transpose_batched(stream, dtype, turned.data(), free(w), s.out_channels, s.taps(),
                       s.in_channels);

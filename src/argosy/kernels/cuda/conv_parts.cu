@@ -1,6 +1,5 @@
-#include "argosy/kernels/cuda/common.cuh"
 #include "argosy/kernels/cuda/conv.h"
-#include "argosy/kernels/cuda/places.cuh"
+#include "argosy/kernels/cuda/geometry.cuh"
 
 // What surrounds cuDNN's convolutions: bias, padding that is not the same on both sides, layouts.
 namespace argosy::cuda {
@@ -18,6 +17,36 @@ __global__ void __launch_bounds__(kThreads)
     divide(divide(i, inner, rest), channels, channel);
     y[i] = store<T>(load(y[i]) + load(bias[channel]));
   }
+}
+
+// Several elements at once: of one channel, or of channels side by side (inner is 1).
+template <class T, class I>
+__global__ void __launch_bounds__(kThreads)
+    bias_packs_kernel(const T* __restrict__ bias, I packs, Splitter<I> by_inner,
+                      Splitter<I> by_channels, bool side_by_side, T* __restrict__ y) {
+  constexpr int kItems = kPack<T>;
+  using Items = Pack<T, kItems>;
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < packs;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    I rest, channel;
+    by_channels(by_inner(i * kItems, rest), channel);
+    Items v = reinterpret_cast<Items*>(y)[i];
+    Items add;
+    if (side_by_side)
+      add = *reinterpret_cast<const Items*>(bias + channel);
+    else
+      for (int k = 0; k < kItems; ++k) add.at[k] = bias[channel];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) v.at[k] = store<T>(load(v.at[k]) + load(add.at[k]));
+    reinterpret_cast<Items*>(y)[i] = v;
+  }
+}
+
+// Can channels be told apart by packs?
+template <class T>
+bool takes_packs(const void* bias, int64_t channels, int64_t inner, const void* y) {
+  const int64_t run = inner == 1 ? channels : inner;
+  return run % kPack<T> == 0 && aligned(y) && (inner > 1 || aligned(bias));
 }
 
 struct Shift {
@@ -80,6 +109,16 @@ void add_channel_bias(cudaStream_t stream, DType dtype, const void* bias, int64_
   const int64_t total = outer * channels * inner;
   if (total == 0) return;
   with_floating("conv", dtype, [&]<class T>(Type<T>) {
+    if (takes_packs<T>(bias, channels, inner, y)) {
+      const int64_t packs = total / kPack<T>;
+      with_index_of(total, [&]<class I>(Type<I>) {
+        bias_packs_kernel<T, I><<<grid(packs, kThreads), kThreads, 0, stream>>>(
+            static_cast<const T*>(bias), static_cast<I>(packs), Splitter<I>(inner),
+            Splitter<I>(channels), inner == 1, static_cast<T*>(y));
+        ARGOSY_CUDA_LAUNCHED();
+      });
+      return;
+    }
     bias_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
         static_cast<const T*>(bias), total, channels, inner, static_cast<T*>(y));
     ARGOSY_CUDA_LAUNCHED();

@@ -14,8 +14,8 @@ namespace argosy::cuda {
 // An op is an empty struct that is called with computed elements, and with Numbers last if it takes
 // them. How much code it is decides how it is compiled:
 //   light    16 bytes of each operand at once, several such packs in flight
-//   medium   16 bytes at once; double and complex as heavy
-//   heavy    one element at once
+//   medium   16 bytes at once; double and complex one element at once
+//   heavy    the same, by a call for each element
 // kMoves: it takes integers of a width for whatever has that width. Number: the type of Numbers,
 // where it is not the computed type.
 enum class Weight { light, medium, heavy };
@@ -36,6 +36,20 @@ enum class Weight { light, medium, heavy };
 #define ARGOSY_CUDA_END \
   }                     \
   ;
+
+// What stands for an op where results are of 16 bits: the same in fewer instructions, off by far
+// less than those bits show.
+template <class Op>
+struct NearOf {
+  using type = Op;
+};
+#define ARGOSY_CUDA_NEAR(Op, Near) \
+  template <>                      \
+  struct NearOf<Op> {              \
+    using type = Near;             \
+  };
+template <class T>
+inline constexpr bool is_half_v = std::is_same_v<T, half_t> || std::is_same_v<T, bf16_t>;
 
 // LoopParams in the computed type; integers saturate.
 template <class S>
@@ -82,6 +96,11 @@ __device__ __forceinline__ R applied(const N& p, A... a) {
     return store<R>(static_cast<Computed<R>>(Op{}(a..., p)));
   else
     return store<R>(static_cast<Computed<R>>(Op{}(a...)));
+}
+
+template <class Op, class R, class N, class... A>
+__device__ __noinline__ R applied_apart(const N p, A... a) {
+  return applied<Op, R>(p, a...);
 }
 
 // --- the kernel ---
@@ -158,8 +177,12 @@ struct Slots<std::index_sequence<k...>, n, A...> : Slot<k, A, n>... {
   __device__ __forceinline__ Pack<R, n> apply(const N& p) const {
     Pack<R, n> out;
 #pragma unroll
-    for (int j = 0; j < n; ++j)
-      out.at[j] = applied<Op, R>(p, cuda::load(Slot<k, A, n>::pack.at[j])...);
+    for (int j = 0; j < n; ++j) {
+      if constexpr (n > 1 && Op::kWeight == Weight::heavy)
+        out.at[j] = applied_apart<Op, R>(p, cuda::load(Slot<k, A, n>::pack.at[j])...);
+      else
+        out.at[j] = applied<Op, R>(p, cuda::load(Slot<k, A, n>::pack.at[j])...);
+    }
     return out;
   }
 };
@@ -221,23 +244,24 @@ struct NumberOf<Op, First> {
 // says that it only moves items of that width.
 template <class Op, class R, class... A>
 constexpr int widest_pack() {
-  if (Op::kWeight == Weight::heavy) return 1;
-  if (Op::kWeight == Weight::medium && (is_wide_v<A> || ...)) return 1;
+  if (Op::kWeight != Weight::light && (is_wide_v<A> || ...)) return 1;
+  if (Op::kWeight == Weight::heavy && !((is_half_v<A> || std::is_same_v<A, float>)&&...)) return 1;
   constexpr bool kMoves = moves<Op>();
   if (!kMoves && ((std::is_integral_v<A> && sizeof(A) > 1) || ...)) return 1;
   size_t size = sizeof(R);
   ((size = sizeof(A) > size ? sizeof(A) : size), ...);
   return size >= 16 ? 1 : size == 1 && !kMoves ? 8 : static_cast<int>(16 / size);
 }
-// Packs that a thread has in flight: of the ops that do little, up to 8 elements.
+// Packs that a thread has in flight: of the ops that do little, 32 bytes or more.
 template <class Op>
-constexpr int flight_of(int pack) {
-  return Op::kWeight != Weight::light || pack >= 8 ? 1 : 2;
+constexpr int flight_of(int pack, int inputs) {
+  return Op::kWeight != Weight::light || (pack >= 8 && inputs > 1) ? 1 : 2;
 }
 
-// Runs Op over operands (inputs, then the output) that hold A.. and R.
-template <class Op, class R, class... A>
+// Runs the op over operands (inputs, then the output) that hold A.. and R.
+template <class Stated, class R, class... A>
 void run_each(cudaStream_t stream, const View* operands, const cpu::LoopParams* params) {
+  using Op = std::conditional_t<is_half_v<R>, typename NearOf<Stated>::type, Stated>;
   constexpr int kCount = sizeof...(A) + 1, kPacked = widest_pack<Op, R, A...>();
   using First = std::tuple_element_t<0, std::tuple<A...>>;
   using S = typename NumberOf<Op, First>::type;
@@ -249,11 +273,11 @@ void run_each(cudaStream_t stream, const View* operands, const cpu::LoopParams* 
   const auto launch = [&](const Merged& m, void* const* at, int pack) {
     const Walk<kCount> w = walk_of<kCount>(m, at, pack);
     if (kPacked > 1 && pack == kPacked) {
-      constexpr int kFlight = flight_of<Op>(kPacked);
+      constexpr int kFlight = flight_of<Op>(kPacked, kCount - 1);
       each<Op, kPacked, kFlight, N, R, A...>
           <<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, p);
     } else {
-      constexpr int kFlight = flight_of<Op>(1);
+      constexpr int kFlight = flight_of<Op>(1, kCount - 1);
       each<Op, 1, kFlight, N, R, A...><<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, p);
     }
     ARGOSY_CUDA_LAUNCHED();

@@ -9,14 +9,14 @@
 // Places of images in 32 bits, which is what nearly all of them need, or in 64.
 namespace argosy::cuda {
 
-// n / d and the rest.
+// n / d and the rest. A d of 0, of which there are no places, is as good as 1.
 template <class I>
 struct Splitter;
 template <>
 struct Splitter<int32_t> {
   Divider by;
   Splitter() = default;
-  explicit Splitter(int64_t d) : by(static_cast<uint32_t>(d)) {}
+  explicit Splitter(int64_t d) : by(static_cast<uint32_t>(d ? d : 1)) {}
   __device__ __forceinline__ int32_t operator()(int32_t n, int32_t& rest) const {
     const uint32_t q = by.quotient(static_cast<uint32_t>(n));
     rest = n - static_cast<int32_t>(q * by.d);
@@ -27,7 +27,7 @@ template <>
 struct Splitter<int64_t> {
   int64_t by = 1;
   Splitter() = default;
-  explicit Splitter(int64_t d) : by(d) {}
+  explicit Splitter(int64_t d) : by(d ? d : 1) {}
   __device__ __forceinline__ int64_t operator()(int64_t n, int64_t& rest) const {
     return divide(n, by, rest);
   }
@@ -38,7 +38,7 @@ struct PlaceOf {
   I part, z, r, q, lane;
 };
 
-// Elements of [parts, three sizes, lanes]. Sizes must not be 0.
+// Elements of [parts, three sizes, lanes].
 template <class I>
 struct Lattice {
   I size[3], lanes;

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/kernels/cuda/common.cuh"
-#include "argosy/kernels/cuda/places.cuh"
+#include "argosy/kernels/cuda/geometry.cuh"
 
 // Every mode is separable. Tables on the device say for each output of a dimension which inputs it
 // is the sum of and by which weights; all dimensions are done at once.
@@ -206,27 +205,26 @@ class Tables {
   Scratch memory_;
 };
 
-template <class T>
+template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    forward_kernel(Axes axes, int64_t lanes, int64_t total, const T* __restrict__ x,
-                   T* __restrict__ y) {
+    forward_kernel(Axes axes, const Lattice<I> out, const Lattice<I> in, I total,
+                   const T* __restrict__ x, T* __restrict__ y) {
   using C = Computed<T>;
   const Axis &az = axes.of[0], &ar = axes.of[1], &aq = axes.of[2];
-  const Places out{true, lanes, {az.out, ar.out, aq.out}}, in{true, lanes, {az.in, ar.in, aq.in}};
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = out.element(i);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = out.place(i);
     C whole = 0;
     for (int tz = 0; tz < az.taps; ++tz) {
-      const int64_t kz = e.at[0] * az.taps + tz;
+      const I kz = p.z * az.taps + tz;
       C plane = 0;
       for (int tr = 0; tr < ar.taps; ++tr) {
-        const int64_t kr = e.at[1] * ar.taps + tr;
-        const T* row = x + in.offset(e.n, e.c, az.index[kz], ar.index[kr], 0);
+        const I kr = p.r * ar.taps + tr;
+        const T* row = x + in.offset(p.part, az.index[kz], ar.index[kr], 0, p.lane);
         C sum = 0;
         for (int tq = 0; tq < aq.taps; ++tq) {
-          const int64_t kq = e.at[2] * aq.taps + tq;
-          sum += static_cast<C>(aq.weight[kq]) * load(row[aq.index[kq] * lanes]);
+          const I kq = p.q * aq.taps + tq;
+          sum += static_cast<C>(aq.weight[kq]) * load(row[aq.index[kq] * in.lanes]);
         }
         plane += static_cast<C>(ar.weight[kr]) * sum;
       }
@@ -236,21 +234,21 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <class T>
+template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    nearest_kernel(Axes axes, int64_t lanes, int64_t total, const T* __restrict__ x,
-                   T* __restrict__ y) {
+    nearest_kernel(Axes axes, const Lattice<I> out, const Lattice<I> in, I total,
+                   const T* __restrict__ x, T* __restrict__ y) {
   const Axis &az = axes.of[0], &ar = axes.of[1], &aq = axes.of[2];
-  const Places out{true, lanes, {az.out, ar.out, aq.out}}, in{true, lanes, {az.in, ar.in, aq.in}};
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = out.element(i);
-    y[i] = x[in.offset(e.n, e.c, az.index[e.at[0]], ar.index[e.at[1]], aq.index[e.at[2]])];
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = out.place(i);
+    y[i] = x[in.offset(p.part, az.index[p.z], ar.index[p.r], aq.index[p.q], p.lane)];
   }
 }
 
 // What output k of a dimension has of input i.
-__device__ __forceinline__ float share(const Axis& axis, int k, int i) {
+template <class I>
+__device__ __forceinline__ float share(const Axis& axis, int k, I i) {
   float sum = 0;
   for (int t = 0; t < axis.taps; ++t) {
     const int64_t at = int64_t{k} * axis.taps + t;
@@ -259,32 +257,37 @@ __device__ __forceinline__ float share(const Axis& axis, int k, int i) {
   return sum;
 }
 
-template <class T>
+template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
-    backward_kernel(Axes axes, int64_t lanes, int64_t total, const T* __restrict__ dy,
-                    T* __restrict__ dx) {
+    backward_kernel(Axes axes, const Lattice<I> out, const Lattice<I> in, I total,
+                    const T* __restrict__ dy, T* __restrict__ dx) {
   using C = Computed<T>;
   const Axis &az = axes.of[0], &ar = axes.of[1], &aq = axes.of[2];
-  const Places out{true, lanes, {az.out, ar.out, aq.out}}, in{true, lanes, {az.in, ar.in, aq.in}};
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads) {
-    const Element e = in.element(i);
-    const int iz = static_cast<int>(e.at[0]), ir = static_cast<int>(e.at[1]),
-              iq = static_cast<int>(e.at[2]);
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = in.place(i);
     C whole = 0;
-    for (int kz = az.begin[iz]; kz < az.end[iz]; ++kz) {
+    for (int kz = az.begin[p.z]; kz < az.end[p.z]; ++kz) {
       C plane = 0;
-      for (int kr = ar.begin[ir]; kr < ar.end[ir]; ++kr) {
-        const T* row = dy + out.offset(e.n, e.c, kz, kr, 0);
+      for (int kr = ar.begin[p.r]; kr < ar.end[p.r]; ++kr) {
+        const T* row = dy + out.offset(p.part, kz, kr, 0, p.lane);
         C sum = 0;
-        for (int kq = aq.begin[iq]; kq < aq.end[iq]; ++kq)
-          sum += static_cast<C>(share(aq, kq, iq)) * load(row[kq * lanes]);
-        plane += static_cast<C>(share(ar, kr, ir)) * sum;
+        for (int kq = aq.begin[p.q]; kq < aq.end[p.q]; ++kq)
+          sum += static_cast<C>(share(aq, kq, p.q)) * load(row[kq * out.lanes]);
+        plane += static_cast<C>(share(ar, kr, p.r)) * sum;
       }
-      whole += static_cast<C>(share(az, kz, iz)) * plane;
+      whole += static_cast<C>(share(az, kz, p.z)) * plane;
     }
     dx[i] = store<T>(whole);
   }
+}
+
+// f(index type, places of outputs, places of inputs).
+template <class F>
+void with_places(const InterpShape& s, F&& f) {
+  with_index_of(std::max(s.x_size(), s.y_size()), [&]<class I>(Type<I> type) {
+    f(type, Lattice<I>(s.out, s.lanes), Lattice<I>(s.in, s.lanes));
+  });
 }
 
 bool is_copy(const InterpShape& s) {
@@ -304,18 +307,22 @@ void interp(cudaStream_t stream, DType dtype, InterpMode mode, const InterpShape
   if (total == 0) return;
   if (is_copy(s)) return copy(stream, dtype, total, x, y);
   const Tables tables(stream, mode, s, false);
-  if (mode == InterpMode::nearest) {
-    with_width(item_size(dtype), [&]<class T>(Type<T>) {
-      nearest_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-          tables.axes(), s.lanes, total, static_cast<const T*>(x), static_cast<T*>(y));
+  with_places(s, [&]<class I>(Type<I>, const Lattice<I>& out, const Lattice<I>& in) {
+    const auto n = static_cast<I>(total);
+    const int blocks = grid(total, kThreads, 16);
+    if (mode == InterpMode::nearest) {
+      with_width(item_size(dtype), [&]<class T>(Type<T>) {
+        nearest_kernel<T, I><<<blocks, kThreads, 0, stream>>>(
+            tables.axes(), out, in, n, static_cast<const T*>(x), static_cast<T*>(y));
+        ARGOSY_CUDA_LAUNCHED();
+      });
+      return;
+    }
+    with_floating("interpolate", dtype, [&]<class T>(Type<T>) {
+      forward_kernel<T, I><<<blocks, kThreads, 0, stream>>>(
+          tables.axes(), out, in, n, static_cast<const T*>(x), static_cast<T*>(y));
       ARGOSY_CUDA_LAUNCHED();
     });
-    return;
-  }
-  with_floating("interpolate", dtype, [&]<class T>(Type<T>) {
-    forward_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        tables.axes(), s.lanes, total, static_cast<const T*>(x), static_cast<T*>(y));
-    ARGOSY_CUDA_LAUNCHED();
   });
 }
 
@@ -325,10 +332,13 @@ void interp_backward(cudaStream_t stream, DType dtype, InterpMode mode, const In
   if (total == 0) return;
   if (is_copy(s)) return copy(stream, dtype, total, dy, dx);
   const Tables tables(stream, mode, s, true);
-  with_floating("interpolate_grad", dtype, [&]<class T>(Type<T>) {
-    backward_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        tables.axes(), s.lanes, total, static_cast<const T*>(dy), static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+  with_places(s, [&]<class I>(Type<I>, const Lattice<I>& out, const Lattice<I>& in) {
+    with_floating("interpolate_grad", dtype, [&]<class T>(Type<T>) {
+      backward_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+          tables.axes(), out, in, static_cast<I>(total), static_cast<const T*>(dy),
+          static_cast<T*>(dx));
+      ARGOSY_CUDA_LAUNCHED();
+    });
   });
 }
 

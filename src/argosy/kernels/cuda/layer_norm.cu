@@ -36,19 +36,41 @@ __device__ __forceinline__ void keep(const Call<T>& a, int64_t r, Computed<T> me
   a.rstd[r] = rstd;
 }
 
+// How many of a row's n elements the warp holds.
+template <class Row, int P, int K>
+__device__ __forceinline__ int count_of_warp(int n) {
+  const int first = Row::rank() / kWarp * kWarp;
+  int count = 0;
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    const int rest = n - (first + k * Row::size()) * P;
+    count += rest < 0 ? 0 : rest < kWarp * P ? rest : kWarp * P;
+  }
+  return count;
+}
+
+// Each warp takes the moments of what it holds about its own mean; they are put together behind the
+// one barrier.
 template <bool kRms, class T, int P, int K, bool kWarps>
-__global__ void __launch_bounds__(team_bound(kWarps, 512)) norm_held(Call<T> a) {
+__global__ void __launch_bounds__(team_bound(kWarps, 512), kWarps ? 1 : 2) norm_held(Call<T> a) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
+  struct Part {
+    C count, mean, squares;
+  };
+  __shared__ Part room[2 * kWarp];
+  Shared<Part> shared{room};
   const int n = static_cast<int>(a.n);
+  const C count = static_cast<C>(count_of_warp<Row, P, K>(n)), share = C(1) / n;
   for (int64_t r = Row::first(); r < a.rows; r += Row::step()) {
     C v[K * P];
-    load_row<Row, P, K>(a.x + r * n, n, C(0), v);
+    load_row<Row, P, K>(a.x + r * n, n, store<T>(C(0)), v);
     C mean = 0, squares = 0;
     if constexpr (!kRms) {
 #pragma unroll
       for (int i = 0; i < K * P; ++i) mean += v[i];
-      mean = Row::reduce(mean, C(0), Sum()) / n;
+      mean = warp_reduce(mean, Sum());
+      if (count > 0) mean /= count;
     }
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -59,7 +81,20 @@ __global__ void __launch_bounds__(team_bound(kWarps, 512)) norm_held(Call<T> a) 
         squares += apart * apart;
       }
     }
-    const C rstd = rsqrt_of(Row::reduce(squares, C(0), Sum()) / n + a.epsilon);
+    squares = warp_reduce(squares, Sum());
+    if constexpr (!kWarps) {
+      const Part* all = shared.give({count, mean, squares});
+      const int warps = static_cast<int>(blockDim.x) / kWarp;
+      mean = squares = 0;
+      if constexpr (!kRms) {
+        for (int w = 0; w < warps; ++w) mean += all[w].count * share * all[w].mean;
+      }
+      for (int w = 0; w < warps; ++w) {
+        const C apart = kRms ? C(0) : all[w].mean - mean;
+        squares += all[w].squares + all[w].count * apart * apart;
+      }
+    }
+    const C rstd = rsqrt_of(squares * share + a.epsilon);
     keep<Row>(a, r, mean, rstd);
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -112,6 +147,7 @@ __global__ void __launch_bounds__(team_bound(kWarps, 1024)) norm_again(Call<T> a
 
 template <bool kRms, class T>
 struct Forward {
+  [[maybe_unused]] static constexpr int kHeld = 32;
   cudaStream_t stream;
   Call<T> call;
 

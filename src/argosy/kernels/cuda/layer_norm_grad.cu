@@ -51,10 +51,36 @@ __device__ __forceinline__ void give_sums(Computed<T>* to, int n, const Computed
   }
 }
 
+// A row of x and of dy as they lie, with its statistics.
+template <class T, int P, int K>
+struct RowPair {
+  Pack<T, P> x[K], dy[K];
+  Computed<T> mean, rstd;
+
+  template <bool kRms, class Row>
+  __device__ __forceinline__ void load_from(const Call<T>& a, int64_t r) {
+    const int n = static_cast<int>(a.n);
+    load_packs<Row, P, K>(a.x + r * n, n, x);
+    load_packs<Row, P, K>(a.dy + r * n, n, dy);
+    mean = kRms ? Computed<T>(0) : a.mean[r];
+    rstd = a.rstd[r];
+  }
+};
+
+constexpr int kMostThreads = 512;  // of a block that holds a row
+
+// A team has many rows, and loads the next one before it adds up this one, where registers allow.
 template <bool kRms, class T, int P, int K, bool kWarps>
-__global__ void __launch_bounds__(team_bound(kWarps, 1024)) grad_held(Call<T> a) {
+__global__ void __launch_bounds__(team_bound(kWarps, kMostThreads), kWarps || P * K > 8 ? 1 : 2)
+    grad_held(Call<T> a) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
+  constexpr bool kAhead = sizeof(T) * P * K <= 32;
+  struct Part {
+    C sum, product;
+  };
+  __shared__ Part room[2 * kWarp];
+  Shared<Part> shared{room};
   const int n = static_cast<int>(a.n);
   C gamma[K * P], of_gamma[K * P], of_beta[K * P];
 #pragma unroll
@@ -68,11 +94,15 @@ __global__ void __launch_bounds__(team_bound(kWarps, 1024)) grad_held(Call<T> a)
       of_gamma[k * P + i] = of_beta[k * P + i] = 0;
     }
   }
+  RowPair<T, P, K> now, next;
+  if (kAhead && Row::first() < a.rows) next.template load_from<kRms, Row>(a, Row::first());
   for (int64_t r = Row::first(); r < a.rows; r += Row::step()) {
-    Pack<T, P> of_x[K], of_dy[K];
-    load_packs<Row, P, K>(a.x + r * n, n, of_x);
-    load_packs<Row, P, K>(a.dy + r * n, n, of_dy);
-    const C mean = kRms ? C(0) : a.mean[r], rstd = a.rstd[r];
+    if constexpr (kAhead) {
+      now = next;
+      if (r + Row::step() < a.rows) next.template load_from<kRms, Row>(a, r + Row::step());
+    } else {
+      now.template load_from<kRms, Row>(a, r);
+    }
     C sum = 0, product = 0;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
@@ -80,15 +110,27 @@ __global__ void __launch_bounds__(team_bound(kWarps, 1024)) grad_held(Call<T> a)
 #pragma unroll
       for (int i = 0; i < P; ++i) {
         const int e = k * P + i;
-        const C dy = load(of_dy[k].at[i]), y = (load(of_x[k].at[i]) - mean) * rstd;
-        sum += gamma[e] * dy;
-        product += gamma[e] * dy * y;
+        const C dy = load(now.dy[k].at[i]), y = (load(now.x[k].at[i]) - now.mean) * now.rstd;
+        const C g = gamma[e] * dy;
+        sum += g;
+        product += g * y;
         of_gamma[e] += dy * y;
         of_beta[e] += dy;
       }
     }
-    if constexpr (!kRms) sum = Row::reduce(sum, C(0), Sum()) / n;
-    product = Row::reduce(product, C(0), Sum()) / n;
+    if constexpr (!kRms) sum = warp_reduce(sum, Sum());
+    product = warp_reduce(product, Sum());
+    if constexpr (!kWarps) {
+      const Part* all = shared.give({sum, product});
+      const int warps = static_cast<int>(blockDim.x) / kWarp;
+      sum = product = 0;
+      for (int w = 0; w < warps; ++w) {
+        sum += all[w].sum;
+        product += all[w].product;
+      }
+    }
+    // dx = rstd * (gamma dy - sum / n - y product / n)
+    const C by_y = -now.rstd * product / n, rest = kRms ? C(0) : -now.rstd * sum / n;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int at = place_of<Row, P>(k);
@@ -96,9 +138,9 @@ __global__ void __launch_bounds__(team_bound(kWarps, 1024)) grad_held(Call<T> a)
       Pack<T, P> out;
 #pragma unroll
       for (int i = 0; i < P; ++i) {
-        const C dy = load(of_dy[k].at[i]), y = (load(of_x[k].at[i]) - mean) * rstd;
-        const C rest = kRms ? y * product : sum + y * product;
-        out.at[i] = store<T>(rstd * (gamma[k * P + i] * dy - rest));
+        const C y = (load(now.x[k].at[i]) - now.mean) * now.rstd;
+        const C g = gamma[k * P + i] * load(now.dy[k].at[i]);
+        out.at[i] = store<T>(now.rstd * g + (y * by_y + rest));
       }
       *reinterpret_cast<Pack<T, P>*>(a.dx + r * n + at) = out;
     }
@@ -275,11 +317,12 @@ void backward(const Backward<kRms, T>& b, bool packed) {
     if (packed) {
       if (n <= 256) return b.template held<P, 8 / P, true>();
       if (n <= 512) return b.template held<P, 16 / P, true>();
-      if (n <= 8192) return b.template held<P, 8 / P, false>();
+      if (n <= 8 * kMostThreads) return b.template held<P, 8 / P, false>();
+      if (n <= 16 * kMostThreads) return b.template held<P, 16 / P, false>();
       return b.template again<P>();
     }
     if (n <= 256) return b.template held<1, 8, true>();
-    if (n <= 8192) return b.template held<1, 8, false>();
+    if (n <= 8 * kMostThreads) return b.template held<1, 8, false>();
   }
   b.template again<1>();
 }

@@ -1,5 +1,6 @@
 #include "argosy/kernels/cuda/elementwise.cuh"
 #include "argosy/kernels/cuda/math.cuh"
+#include "argosy/kernels/cuda/near.cuh"
 
 // ARGOSY_ACTIVATION_LOOPS. nan stays nan in all of these but where Paddle's formula says otherwise.
 namespace argosy::cuda {
@@ -78,9 +79,41 @@ ARGOSY_CUDA_OP_WITH(StanhOp, medium, T x, const N& p) {
 }
 ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(PreluOp, light, T x, T w) { return x > 0 ? x : x * w; } ARGOSY_CUDA_END
+
+ARGOSY_CUDA_OP(GeluNear, light, T x) { return x * near::normal(x).cdf; } ARGOSY_CUDA_END
+// (1 + tanh(u)) / 2 = sigmoid(2 u).
+ARGOSY_CUDA_OP(GeluTanhNear, light, T x) {
+  const T inner = T(1.59576912160573071176) * fma(T(0.044715) * x, x * x, x);
+  return x * near::sigmoid(inner);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(SiluNear, light, T x) { return x * near::sigmoid(x); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(MishNear, light, T x) {
+  const T e = near::exp(x > 20 ? T(20) : x), n = e * (e + 2);
+  return x * (n * near::reciprocal(n + 2));
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(LogSigmoidNear, light, T x) { return -near::softplus(-x); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SoftplusNear, light, T x, const N& p) {
+  const T scaled = x * p.a;
+  return scaled > p.b ? x : near::softplus(scaled) / p.a;
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(HardswishNear, light, T x) {
+  return x * clamp(x + 3, T(0), T(6)) * T(1.0 / 6);
+}
+ARGOSY_CUDA_END
 // clang-format on
 
 }  // namespace
+
+ARGOSY_CUDA_NEAR(GeluOp, GeluNear)
+ARGOSY_CUDA_NEAR(GeluTanhOp, GeluTanhNear)
+ARGOSY_CUDA_NEAR(SiluOp, SiluNear)
+ARGOSY_CUDA_NEAR(MishOp, MishNear)
+ARGOSY_CUDA_NEAR(LogSigmoidOp, LogSigmoidNear)
+ARGOSY_CUDA_NEAR(SoftplusOp, SoftplusNear)
+ARGOSY_CUDA_NEAR(HardswishOp, HardswishNear)
 
 #define ARGOSY_FLOATS1(name, Op)                        \
   bool name##_loop(cudaStream_t s, const LoopCall& c) { \

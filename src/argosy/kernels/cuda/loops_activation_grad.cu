@@ -1,5 +1,6 @@
 #include "argosy/kernels/cuda/elementwise.cuh"
 #include "argosy/kernels/cuda/math.cuh"
+#include "argosy/kernels/cuda/near.cuh"
 
 // ARGOSY_ACTIVATION_GRAD_LOOPS: x or the forward's y, then dy.
 namespace argosy::cuda {
@@ -106,9 +107,50 @@ ARGOSY_CUDA_OP(AbsGradOp, light, T x, T dy) {
   return x > 0 ? dy : x < 0 ? -dy : 0 * dy;
 }
 ARGOSY_CUDA_END
+
+ARGOSY_CUDA_OP(GeluGradNear, light, T x, T dy) {
+  const near::Normal at = near::normal(x);
+  return dy * fma(x * T(0.39894228), at.bell, at.cdf);
+}
+ARGOSY_CUDA_END
+// With s = sigmoid(2 u): (1 + tanh(u)) / 2 = s, 1 - tanh(u)^2 = 4 s (1 - s).
+ARGOSY_CUDA_OP(GeluTanhGradNear, light, T x, T dy) {
+  constexpr T k = T(0.79788456080286535588);
+  const T s = near::sigmoid(2 * k * fma(T(0.044715) * x, x * x, x));
+  const T slope = k * (1 + T(3 * 0.044715) * x * x);
+  return dy * (s + 2 * x * slope * (s * (1 - s)));
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(SiluGradNear, light, T x, T dy) {
+  const T s = near::sigmoid(x);
+  return dy * s * (1 + x * (1 - s));
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(MishGradNear, light, T x, T dy) {
+  const T e = near::exp(x > 20 ? T(20) : x), n = e * (e + 2);
+  const T r = near::reciprocal(n + 2);
+  return dy * (n * r + x * near::sigmoid(x) * (4 * (n + 1) * r) * r);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(LogSigmoidGradNear, light, T x, T dy) {
+  return dy * near::sigmoid(-x);
+}
+ARGOSY_CUDA_END
+ARGOSY_CUDA_OP_WITH(SoftplusGradNear, light, T x, T dy, const N& p) {
+  const T scaled = x * p.a;
+  return scaled > p.b ? dy : dy * near::sigmoid(scaled);
+}
+ARGOSY_CUDA_END
 // clang-format on
 
 }  // namespace
+
+ARGOSY_CUDA_NEAR(GeluGradOp, GeluGradNear)
+ARGOSY_CUDA_NEAR(GeluTanhGradOp, GeluTanhGradNear)
+ARGOSY_CUDA_NEAR(SiluGradOp, SiluGradNear)
+ARGOSY_CUDA_NEAR(MishGradOp, MishGradNear)
+ARGOSY_CUDA_NEAR(LogSigmoidGradOp, LogSigmoidGradNear)
+ARGOSY_CUDA_NEAR(SoftplusGradOp, SoftplusGradNear)
 
 #define ARGOSY_FLOATS2(name, Op)                        \
   bool name##_loop(cudaStream_t s, const LoopCall& c) { \

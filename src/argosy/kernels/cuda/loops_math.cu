@@ -1,6 +1,7 @@
 #include "argosy/kernels/cuda/elementwise.cuh"
 #include "argosy/kernels/cuda/loops_complex.h"
 #include "argosy/kernels/cuda/math.cuh"
+#include "argosy/kernels/cuda/near.cuh"
 
 // ARGOSY_MATH_LOOPS of real numbers, but for the special functions.
 namespace argosy::cuda {
@@ -43,6 +44,8 @@ ARGOSY_CUDA_OP(AngleOp, light, T x) {
   return x < 0 ? T(3.14159265358979323846) : x - x;
 }
 ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(RsqrtNear, light, T x) { return rsqrt(x); } ARGOSY_CUDA_END
+ARGOSY_CUDA_OP(SigmoidNear, light, T x) { return near::sigmoid(x); } ARGOSY_CUDA_END
 // clang-format on
 
 // Integers are whole already.
@@ -52,6 +55,9 @@ bool rounded(cudaStream_t s, const LoopCall& c) {
 }
 
 }  // namespace
+
+ARGOSY_CUDA_NEAR(RsqrtOp, RsqrtNear)
+ARGOSY_CUDA_NEAR(SigmoidOp, SigmoidNear)
 
 // Floating and complex.
 #define ARGOSY_BOTH(name, Op)                                        \

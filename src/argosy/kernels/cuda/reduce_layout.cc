@@ -82,7 +82,7 @@ RowPlan plan_rows(int64_t rows, int64_t items) {
   p.rows_per_block = kThreads / p.lanes;
   p.blocks = ceil_div(rows, p.rows_per_block);
   if (p.blocks < wanted) {
-    const int64_t room = items / (int64_t{p.lanes} * 4);
+    const int64_t room = items / (int64_t{p.lanes} * 16);  // else a second launch costs more
     p.splits = std::clamp<int64_t>(std::min(wanted / p.blocks, room), 1, 1024);
   }
   p.blocks = std::min(p.blocks, wanted * 8);

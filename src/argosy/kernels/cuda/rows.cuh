@@ -68,17 +68,37 @@ __device__ __forceinline__ void load_packs(const T* row, int n, Pack<T, P> (&raw
 }
 // As numbers, `fill` beyond n.
 template <class Team, int P, int K, class T>
-__device__ __forceinline__ void load_row(const T* row, int n, Computed<T> fill,
-                                         Computed<T> (&v)[K * P]) {
+__device__ __forceinline__ void load_row(const T* row, int n, T fill, Computed<T> (&v)[K * P]) {
   Pack<T, P> raw[K];
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+#pragma unroll
+    for (int i = 0; i < P; ++i) raw[k].at[i] = fill;
+  }
   load_packs<Team, P, K>(row, n, raw);
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    const bool inside = place_of<Team, P>(k) < n;
 #pragma unroll
-    for (int i = 0; i < P; ++i) v[k * P + i] = inside ? load(raw[k].at[i]) : fill;
+    for (int i = 0; i < P; ++i) v[k * P + i] = load(raw[k].at[i]);
   }
 }
+
+// What the warps of a block know each, given to all of its threads. Calls alternate between two
+// rooms, so that one barrier for each is enough.
+template <class S>
+struct Shared {
+  S* room;  // 2 * kWarp items
+  int turn = 0;
+
+  // Afterwards all[w] is what the lanes of warp w gave.
+  __device__ __forceinline__ const S* give(const S& mine) {
+    S* all = room + turn * kWarp;
+    turn ^= 1;
+    if (threadIdx.x % kWarp == 0) all[threadIdx.x / kWarp] = mine;
+    __syncthreads();
+    return all;
+  }
+};
 
 // to[i] = f(from[i], i) for a row of n, a multiple of P; some loads are under way at once. `to` may
 // be `from`.
@@ -103,8 +123,9 @@ __device__ __forceinline__ void map_row(const T* from, T* to, int64_t n, F&& f) 
   }
 }
 
-// f<P, K, warps>(): how a row of n is held in registers, P elements an access and K of these a
-// thread; f.otherwise<P>(warps) where it is read again instead. `packed`: rows are whole packs.
+// f.held<P, K, warps>(): how a row of n is held in registers, P elements an access and K of these a
+// thread (F::kHeld elements in blocks, where rows are not very long); f.again<P>(warps) where it
+// is read again instead. `packed`: rows are whole packs.
 template <class T, class F>
 void with_team(int64_t n, bool packed, F&& f) {
   constexpr int P = kPack<T>;
@@ -113,7 +134,7 @@ void with_team(int64_t n, bool packed, F&& f) {
       if (n <= 256) return f.template held<P, 8 / P, true>();
       if (n <= 512) return f.template held<P, 16 / P, true>();
       if (n <= 1024) return f.template held<P, 32 / P, true>();
-      if (n <= 4096) return f.template held<P, 16 / P, false>();
+      if (n <= 4096) return f.template held<P, std::remove_cvref_t<F>::kHeld / P, false>();
       if (n <= 16384) return f.template held<P, 32 / P, false>();
       return f.template again<P>(false);
     }
@@ -124,6 +145,12 @@ void with_team(int64_t n, bool packed, F&& f) {
   f.template again<1>(n <= 1024);
 }
 
+// NaN loses: it is found where the exponentials are summed.
+struct Most {
+  __device__ __forceinline__ float operator()(float a, float b) const { return fmaxf(a, b); }
+  __device__ __forceinline__ double operator()(double a, double b) const { return fmax(a, b); }
+};
+
 // exp and log as accurate as the stored type asks for.
 template <class T>
 __device__ __forceinline__ Computed<T> exp_for(Computed<T> v) {
@@ -133,6 +160,18 @@ __device__ __forceinline__ Computed<T> exp_for(Computed<T> v) {
     return expf(v);
   else
     return __expf(v);
+}
+// exp(v - shift). Of 16-bit T in three instructions; what is too small for a float is 0.
+template <class T>
+__device__ __forceinline__ Computed<T> exp_apart(Computed<T> v, Computed<T> shift) {
+  if constexpr (sizeof(T) == 2) {
+    constexpr float kLog2e = 1.4426950408889634f;
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"((v - shift) * kLog2e));
+    return power;
+  } else {
+    return exp_for<T>(v - shift);
+  }
 }
 __device__ __forceinline__ float log_of(float v) {
   return logf(v);
@@ -159,17 +198,17 @@ struct ExpSum {
   __device__ __forceinline__ void add(const C (&v)[P]) {
     C most = high;
 #pragma unroll
-    for (int i = 0; i < P; ++i) most = Max()(most, v[i]);
+    for (int i = 0; i < P; ++i) most = Most()(most, v[i]);
     const C shift = shift_of(most);
     C now = sum * exp_for<T>(high - shift);
 #pragma unroll
-    for (int i = 0; i < P; ++i) now += exp_for<T>(v[i] - shift);
+    for (int i = 0; i < P; ++i) now += exp_apart<T>(v[i], shift);
     high = most;
     sum = now;
   }
   template <class Team>
   __device__ __forceinline__ void combine() {
-    const C most = Team::reduce(high, minus_infinity<C>(), Max());
+    const C most = Team::reduce(high, minus_infinity<C>(), Most());
     sum = Team::reduce(sum * exp_for<T>(high - shift_of(most)), C(0), Sum());
     high = most;
   }

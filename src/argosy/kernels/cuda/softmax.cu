@@ -17,27 +17,44 @@ __device__ __forceinline__ C last_of(C sum) {
   return kLog ? log_of(sum) : 1 / sum;
 }
 
+// Each warp has its own greatest number until the sums are put together, behind the one barrier.
 template <bool kLog, class T, int P, int K, bool kWarps>
 __global__ void __launch_bounds__(team_bound(kWarps, 512))
     softmax_held(const T* x, T* y, int64_t rows, int n) {
   using C = Computed<T>;
   using Row = Team<kWarps>;
+  struct Part {
+    C high, sum;
+  };
+  __shared__ Part room[2 * kWarp];
+  Shared<Part> shared{room};
   for (int64_t r = Row::first(); r < rows; r += Row::step()) {
     C v[K * P];
-    load_row<Row, P, K>(x + r * n, n, minus_infinity<C>(), v);
-    ExpSum<T> s;
+    load_row<Row, P, K>(x + r * n, n, store<T>(minus_infinity<C>()), v);
+    C high = minus_infinity<C>(), sum = 0;
 #pragma unroll
-    for (int i = 0; i < K * P; ++i) s.high = Max()(s.high, v[i]);
-    s.high = Row::reduce(s.high, minus_infinity<C>(), Max());
+    for (int i = 0; i < K * P; ++i) high = Most()(high, v[i]);
+    high = warp_reduce(high, Most());
+    const C shift = ExpSum<T>::shift_of(high);
     // Without the logarithm the exponentials stand in for the numbers.
 #pragma unroll
     for (int i = 0; i < K * P; ++i) {
-      const C e = exp_for<T>(v[i] - s.high);
-      s.sum += e;
+      const C e = exp_apart<T>(v[i], shift);
+      sum += e;
       if constexpr (!kLog) v[i] = e;
     }
-    s.sum = Row::reduce(s.sum, C(0), Sum());
-    const C last = last_of<kLog>(s.sum);
+    sum = warp_reduce(sum, Sum());
+    C most = high;
+    if constexpr (!kWarps) {
+      const Part* all = shared.give({high, sum});
+      const int warps = static_cast<int>(blockDim.x) / kWarp;
+      for (int w = 0; w < warps; ++w) most = Most()(most, all[w].high);
+      sum = 0;
+      for (int w = 0; w < warps; ++w)
+        sum += all[w].sum * exp_for<T>(all[w].high - ExpSum<T>::shift_of(most));
+    }
+    // Of a row that is all -inf the scale is NaN.
+    const C last = kLog ? log_of(sum) : exp_for<T>(high - most) / sum;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const int at = place_of<Row, P>(k);
@@ -46,7 +63,7 @@ __global__ void __launch_bounds__(team_bound(kWarps, 512))
 #pragma unroll
       for (int i = 0; i < P; ++i) {
         const C e = v[k * P + i];
-        out.at[i] = store<T>(kLog ? e - s.high - last : e * last);
+        out.at[i] = store<T>(kLog ? e - most - last : e * last);
       }
       *reinterpret_cast<Pack<T, P>*>(y + r * n + at) = out;
     }
@@ -104,6 +121,7 @@ __global__ void __launch_bounds__(256)
 
 template <bool kLog, class T>
 struct Forward {
+  [[maybe_unused]] static constexpr int kHeld = 32;
   cudaStream_t stream;
   const T* x;
   T* y;

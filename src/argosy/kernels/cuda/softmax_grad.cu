@@ -99,6 +99,7 @@ __global__ void __launch_bounds__(256)
 
 template <bool kLog, class T>
 struct Backward {
+  [[maybe_unused]] static constexpr int kHeld = 16;
   cudaStream_t stream;
   const T *y, *dy;
   T* dx;
