@@ -19,11 +19,7 @@ namespace {
 // Results lie as the operands do where channels lie last in one of those; of 16-bit images.
 void lay_as_operands(op::KernelFrame& frame) {
   const Tensor& y = frame.out[0];
-  if (y.rank() != 4 || item_size(y.dtype()) != 2) return;
-  bool any = false;
-  for (const Tensor& t : frame.in.flat())
-    any |= t.defined() && lies_last(t) && t.shape() == y.shape();
-  if (!any) return;
+  if (!follows_last(frame.in, y)) return;
   for (const Tensor& t : frame.out)
     if (!may_lie_last(t) || !(t.shape() == y.shape())) return;
   for (Tensor& t : frame.out) lay_last(t);
@@ -98,6 +94,15 @@ void CudaLauncher::loop(op::KernelFrame& frame, const cpu::LoopTable& table, con
   if (found && found(cuda::stream_of(frame), call)) return;
   ARGOSY_THROW(type) << '[' << frame.name() << "] is not defined for " << call.key
                      << " on GPUs. Do this: cast with .astype(..), or compute it on the CPU.";
+}
+
+bool CudaLauncher::lays_last(const op::KernelDef& kernel, const op::OpDef& op, const op::Inputs& in,
+                             const void* attrs, const Tensor& out) const {
+  if (out.dim(1) < 2 || out.dim(2) * out.dim(3) < 2) return false;
+  if (kernel.on_loops && op.outputs.size() == 1) return follows_last(in, out);
+  if (kernel.device != kAccelerator) return false;
+  const LaysLast lays = find_lays_last(op.name);
+  return lays && lays(in, attrs, out);
 }
 
 void CudaLauncher::copy(const Tensor& dst, const Tensor& src, Place place) {

@@ -16,6 +16,8 @@ class CudaLauncher final : public op::Launcher {
               Place place) override;
   void loop(op::KernelFrame& frame, const cpu::LoopTable& table, const void* params,
             int key) override;
+  bool lays_last(const op::KernelDef& kernel, const op::OpDef& op, const op::Inputs& in,
+                 const void* attrs, const Tensor& out) const override;
   void copy(const Tensor& dst, const Tensor& src, Place place) override;
 
  private:

@@ -28,6 +28,13 @@ class ARGOSY_API Launcher {
   virtual bool takes_cpu_kernels() const { return false; }
   // run_elementwise on this device.
   virtual void loop(KernelFrame& frame, const cpu::LoopTable& table, const void* params, int key);
+  // Does the kernel give output 0 of this call, an image [n, c, h, w], with channels last in memory
+  // if the output's strides say so? Operands have the strides that they will have; asked of what is
+  // dense. Elementwise kernels take any strides of outputs anyway.
+  virtual bool lays_last(const KernelDef& /*kernel*/, const OpDef& /*op*/, const Inputs& /*in*/,
+                         const void* /*attrs*/, const Tensor& /*out*/) const {
+    return false;
+  }
   // Values of src into dst, both strided and on `place`, cast and broadcast; dst has elements.
   virtual void copy(const Tensor& dst, const Tensor& src, Place place) = 0;
 };

@@ -7,6 +7,7 @@
 #include "argosy/base/memory.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/launch.h"
 #include "argosy/passes/pass.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/builder.h"
@@ -108,6 +109,7 @@ class Planner {
                      bool elementwise);
   Group& group_of(const Value& v) { return groups_[group_[v.id]]; }
   Tensor proto(const Ref<Value>& v) const;
+  bool lays_last(const Operation& o, const Step& step, std::span<const Tensor> in) const;
   bool dense(const Ref<Value>& v) const {
     return !v || (v->layout == Layout::strided && v->shape.known());
   }
@@ -185,7 +187,7 @@ Tensor Planner::proto(const Ref<Value>& v) const {
   if (!v) return {};
   Tensor t = prototype(*v, plan_.place);
   const MemorySlot& s = plan_.slots[slot_[v->id]];
-  if (s.kind != MemorySlot::Kind::view) return t;
+  if (s.kind != MemorySlot::Kind::view && !s.laid_last) return t;
   return t.view(s.shape, s.strides, 0);
 }
 
@@ -283,6 +285,17 @@ bool Planner::may_overwrite(const Operation& o, size_t k, const Value& result, u
 
 // --- operations ---
 
+// Shall its first result, an image, have channels last in memory?
+bool Planner::lays_last(const Operation& o, const Step& step, std::span<const Tensor> in) const {
+  if (step.kind != Step::Kind::kernel || !step.kernel || plan_.place.kind == DeviceKind::cpu)
+    return false;
+  const Value& v = *o.results[0];
+  if (!v.shape.known() || v.shape.rank() != 4) return false;
+  return op::launcher(plan_.place.kind)
+      .lays_last(*step.kernel, *o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()),
+                 o.attrs.get(), prototype(v, plan_.place));
+}
+
 void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   Step step;
   step.operation = &o;
@@ -373,7 +386,8 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   for (auto [k, r] : written) {
     if (!o.operands[k]) continue;
     const Ref<Value>& result = o.results[r];
-    if (may_overwrite(o, k, *result, at, false)) {
+    const bool fits = !plan_.slots[slot_[o.operands[k]->id]].laid_last;
+    if (fits && may_overwrite(o, k, *result, at, false)) {
       join(result, group_[o.operands[k]->id], slot_[o.operands[k]->id]);
       ++plan_.report_.in_place;
       continue;
@@ -391,9 +405,12 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       const Ref<Value>& result = o.results[i];
       size_t from = SIZE_MAX;
       const bool first = takes_over && i == 0;
+      const bool last = i == 0 && lays_last(o, step, protos);
       for (size_t k = 0; first && k < o.operands.size() && from == SIZE_MAX; ++k) {
         if (k && !o.op->elementwise) break;
-        if (o.operands[k] && may_overwrite(o, k, *result, at, o.op->elementwise)) from = k;
+        if (o.operands[k] && plan_.slots[slot_[o.operands[k]->id]].laid_last == last &&
+            may_overwrite(o, k, *result, at, o.op->elementwise))
+          from = k;
       }
       if (from != SIZE_MAX) {
         join(result, group_[o.operands[from]->id], slot_[o.operands[from]->id]);
@@ -411,6 +428,13 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
         if (step.kind == Step::Kind::dispatch &&
             plan_.slots[groups_[g].slot].kind == MemorySlot::Kind::arena)
           plan_.slots[groups_[g].slot].kind = MemorySlot::Kind::fresh;
+        // What leaves the plan, and what nested blocks get, is contiguous.
+        MemorySlot& made = plan_.slots[groups_[g].slot];
+        if (last && made.kind == MemorySlot::Kind::arena) {
+          const Shape& n = made.shape;
+          made.strides = {n[1] * n[2] * n[3], 1, n[1] * n[3], n[1]};
+          made.laid_last = true;
+        }
       }
       step.out.push_back(slot_[result->id]);
     }
@@ -423,7 +447,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
     for (size_t k = 0; k < step.in.size(); ++k) {
       if (step.in[k] == kNone || passes::reads_no_memory(o, k)) continue;
       const MemorySlot& s = plan_.slots[step.in[k]];
-      if (s.kind != MemorySlot::Kind::view || proto(o.operands[k]).is_contiguous()) continue;
+      if (proto(o.operands[k]).is_contiguous()) continue;
       Value dense_form;
       dense_form.shape = s.shape;
       dense_form.dtype = s.dtype;

@@ -36,7 +36,8 @@ struct MemorySlot {
     view,   // of slot `base`, `offset` bytes from its start
   };
   Kind kind = Kind::arena;
-  bool known = false;  // dense and of known sizes: shape, strides and nbytes hold
+  bool laid_last = false;  // of an image [n, c, h, w]: channels lie last in memory
+  bool known = false;      // dense and of known sizes: shape, strides and nbytes hold
   DType dtype = DType::float32;
   Layout layout = Layout::strided;
   Shape shape, strides;

@@ -34,6 +34,14 @@ Image last_image(const Tensor& x) {
   return {x.dtype(), x.dim(0), x.dim(1), x.dim(2) * x.dim(3), true};
 }
 
+bool lays_y(const op::Inputs& in, const void* attrs, const Tensor&) {
+  return !static_cast<const ops::BatchNormAttrs*>(attrs)->channel_last && lies_last(in[0]);
+}
+bool lays_dx(const op::Inputs& in, const void* attrs, const Tensor&) {
+  return !static_cast<const ops::BatchNormGradAttrs*>(attrs)->channel_last && lies_last(in[0]) &&
+         in[4].dtype() == in[0].dtype();
+}
+
 // Running statistics, which the kernel updates: themselves, or a contiguous copy.
 Tensor writable(const Tensor& t) {
   if (t.is_contiguous()) return t;
@@ -136,6 +144,10 @@ void run_group_grad(KernelFrame& f, const ops::GroupNormGradAttrs& a) {
                   weight.defined() ? f.out[1].raw() : nullptr, a.bias ? f.out[2].raw() : nullptr);
 }
 
+[[maybe_unused]] const bool laid[] = {
+    register_lays_last("batch_norm", lays_y),
+    register_lays_last("batch_norm_grad", lays_dx),
+};
 [[maybe_unused]] const bool added[] = {
     add_kernel<ops::BatchNormAttrs>("batch_norm", run_batch, /*strided=*/true),
     add_kernel<ops::BatchNormGradAttrs>("batch_norm_grad", run_batch_grad, /*strided=*/true),

@@ -100,7 +100,30 @@ bool weight_last(const KernelFrame& f, const ConvShape& s, const ops::ConvAttrs&
                    outer.raw());
 }
 
+// Would it be asked for so in a plan? `x` and `w`: of the convolution.
+bool lays_y(const op::Inputs& in, const void* attrs, const Tensor& y) {
+  const auto& a = *static_cast<const ops::ConvAttrs*>(attrs);
+  if (a.cl || in[0].rank() != 4) return false;
+  return takes_last(y.dtype(), shape_of(ops::conv_kernel_shape("conv2d", in[0].shape(),
+                                                               in[1].shape(), y.shape(), a)));
+}
+bool lays_dx(const op::Inputs& in, const void* attrs, const Tensor& dx) {
+  const auto& a = *static_cast<const ops::ConvAttrs*>(attrs);
+  if (a.cl || in[0].rank() != 4) return false;
+  return takes_last(dx.dtype(), shape_of(ops::conv_kernel_shape("conv_data", dx.shape(),
+                                                                in[1].shape(), in[0].shape(), a)));
+}
+
 // --- kernels ---
+
+// f(memory) fills y as if it were contiguous.
+template <class F>
+void into_dense(const Tensor& y, F&& f) {
+  if (y.is_contiguous()) return f(y.raw());
+  const Tensor made = Tensor::empty(y.shape(), y.dtype(), y.place());
+  f(made.raw());
+  op::copy_into(y, made);
+}
 
 void run_conv(KernelFrame& f, const ops::ConvAttrs& a) {
   const Tensor& y = f.out[0];
@@ -108,7 +131,9 @@ void run_conv(KernelFrame& f, const ops::ConvAttrs& a) {
   const ConvShape s = shape_of(f, f.in[0], f.in[1], y, a);
   if (forward_last(f, s, a)) return;
   const Tensor x = dense(f.in[0]), w = dense(f.in[1]), bias = dense(f.in[2]);
-  conv_forward(stream_of(f), x.dtype(), s, options(), x.raw(), w.raw(), raw_or_null(bias), y.raw());
+  into_dense(y, [&](void* to) {
+    conv_forward(stream_of(f), x.dtype(), s, options(), x.raw(), w.raw(), raw_or_null(bias), to);
+  });
 }
 
 void run_data(KernelFrame& f, const ops::ConvAttrs& a) {
@@ -117,7 +142,9 @@ void run_data(KernelFrame& f, const ops::ConvAttrs& a) {
   const ConvShape s = shape_of(f, dx, f.in[1], f.in[0], a);
   if (data_last(f, s, a)) return;
   const Tensor dy = dense(f.in[0]), w = dense(f.in[1]);
-  conv_data(stream_of(f), dx.dtype(), s, options(), dy.raw(), w.raw(), dx.raw());
+  into_dense(dx, [&](void* to) {
+    conv_data(stream_of(f), dx.dtype(), s, options(), dy.raw(), w.raw(), to);
+  });
 }
 
 void run_weight(KernelFrame& f, const ops::ConvAttrs& a) {
@@ -143,6 +170,10 @@ void run_transposed(KernelFrame& f, const ops::ConvTransposeAttrs& t) {
     add_channel_bias(stream_of(f), y.dtype(), bias, s.batch, s.in_channels, s.in_places(), y.raw());
 }
 
+[[maybe_unused]] const bool laid[] = {
+    register_lays_last("conv2d", lays_y),
+    register_lays_last("conv_data", lays_dx),
+};
 [[maybe_unused]] const bool added[] = {
     add_kernel<ops::ConvAttrs>("conv1d", run_conv, /*strided=*/true),
     add_kernel<ops::ConvAttrs>("conv2d", run_conv, /*strided=*/true),
