@@ -16,8 +16,8 @@ if ! grep -q "^ARGOSY_OTHER_PYTHON:PATH=$headers$" "$build/CMakeCache.txt"; then
   cmake -S . -B "$build" --log-level=WARNING "-DARGOSY_OTHER_PYTHON=$headers" >/dev/null
 fi
 cmake --build "$build" --target argosy_other_python -- --quiet
-package=$(cmake -L -N -B "$build" 2>/dev/null | grep -q '^ARGOSY_INPLACE:BOOL=ON' &&
-  echo "$root/python/argosy" || echo "$build/python/argosy")
+package=$build/python/argosy
+if grep -q '^ARGOSY_INPLACE:BOOL=ON' "$build/CMakeCache.txt"; then package=$root/python/argosy; fi
 
 mkdir -p "$out"
 stage=$(mktemp -d "$out/stage.XXXXXX")
