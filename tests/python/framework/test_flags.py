@@ -5,6 +5,7 @@ import pytest
 import argosy as paddle
 
 
+@pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="is about builds without GPUs")
 @pytest.mark.parametrize(
     "name",
     ["FLAGS_cudnn_deterministic", "FLAGS_conv_workspace_size_limit", "FLAGS_selected_gpus"],

@@ -125,6 +125,7 @@ def test_batches_outlive_the_loader(workers):
     assert [b.numpy()[1, -1] for b in kept] == [1, 3, 5, 7]
 
 
+@pytest.mark.cpu_only("is about the host's memory that batches lie in")
 @pytest.mark.parametrize("persistent", [False, True])
 def test_memory_is_used_again_but_never_under_a_batch_that_is_held(persistent):
     def sample(i):
