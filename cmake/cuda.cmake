@@ -35,15 +35,17 @@ file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cc
   ${PROJECT_SOURCE_DIR}/src/argosy/cuda/*.cc)
 if(NOT ARGOSY_CUDNN_FRONTEND)
-  message(WARNING "There is no cudnn_frontend.h, so no fused attention on GPUs."
+  message(WARNING "There is no cudnn_frontend.h, so no fused attention and no fast 16-bit convolutions on GPUs."
     " Do this: .venv/bin/pip install -r tools/requirements.cuda.txt")
-  list(FILTER cuda_sources EXCLUDE REGEX "/cuda/(ops/)?attention\\.cc$")
+  list(FILTER cuda_sources EXCLUDE REGEX "/cuda/(ops/)?attention\\.cc$|/conv_graph\\.cc$")
 endif()
 add_library(argosy_cuda SHARED EXCLUDE_FROM_ALL ${cuda_sources})
 target_include_directories(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(argosy_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 if(ARGOSY_CUDNN_FRONTEND)
   target_include_directories(argosy_cuda SYSTEM PRIVATE ${ARGOSY_CUDNN_FRONTEND})
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/conv_last.cc
+    PROPERTIES COMPILE_DEFINITIONS ARGOSY_CUDNN_GRAPHS)
 endif()
 target_compile_options(argosy_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-fvisibility=hidden>")

@@ -1,8 +1,23 @@
 #include "argosy/kernels/cuda/conv_last.h"
 
+#include "argosy/kernels/cuda/conv_graph.h"
 #include "argosy/kernels/cuda/runtime.h"
 
 namespace argosy::cuda {
+namespace {
+
+// Weights lie as x and y do. By a graph, where nothing is to be added.
+bool convolve(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape& s,
+              const ConvOptions& options, const void* x, const void* w, const void* y,
+              const void* bias) {
+#ifdef ARGOSY_CUDNN_GRAPHS
+  if (!bias && graph_conv(kind, stream, dtype, s, options, x, w, y)) return true;
+#endif
+  const auto free = [](const void* p) { return const_cast<void*>(p); };  // cuDNN's have one type
+  return dnn_conv(kind, stream, dtype, s, options, free(x), free(w), free(y), bias);
+}
+
+}  // namespace
 
 bool takes_last(DType dtype, const ConvShape& s) {
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
@@ -23,16 +38,13 @@ bool conv_last(ConvKind kind, cudaStream_t stream, DType dtype, const ConvShape&
                const void* bias) {
   ConvShape s = given;
   s.channels_last = true;
-  const auto free = [](const void* p) { return const_cast<void*>(p); };  // cuDNN's have one type
-  if (s.taps() == 1)
-    return dnn_conv(kind, stream, dtype, s, options, free(x), free(w), free(y), bias);
+  if (s.taps() == 1) return convolve(kind, stream, dtype, s, options, x, w, y, bias);
   const Scratch turned(stream, static_cast<size_t>(s.w_size() * item_size(dtype)));
   if (kind != ConvKind::weight)
     transpose_batched(stream, dtype, w, turned.data(), s.out_channels, s.in_channels, s.taps());
-  if (!dnn_conv(kind, stream, dtype, s, options, free(x), turned.data(), free(y), bias))
-    return false;
+  if (!convolve(kind, stream, dtype, s, options, x, turned.data(), y, bias)) return false;
   if (kind == ConvKind::weight)
-    transpose_batched(stream, dtype, turned.data(), free(w), s.out_channels, s.taps(),
+    transpose_batched(stream, dtype, turned.data(), const_cast<void*>(w), s.out_channels, s.taps(),
                       s.in_channels);
   return true;
 }
