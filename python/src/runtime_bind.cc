@@ -1,8 +1,8 @@
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/executor.h"
-#include "argosy/runtime/graphs.h"
 #include "argosy/runtime/frame.h"
+#include "argosy/runtime/graphs.h"
 #include "functions.h"
 #include "python.h"
 
@@ -137,14 +137,11 @@ void raise_signals() {
   if (PyErr_CheckSignals()) throw_python_error();
 }
 
-PyMethodDef functions[] = {FUNCTION("executor_new", f_new, 1),
-                           FUNCTION("executor_run", f_run, 5),
-                           FUNCTION("executor_stats", f_stats, 1),
-                           FUNCTION("graph_launches", f_graph_launches, 0),
-                           FUNCTION("executor_plan", f_plan, 5),
-                           FUNCTION("executor_parallel", f_parallel, 2),
-                           FUNCTION("executor_clear", f_clear, 1),
-                           {}};
+PyMethodDef functions[] = {
+    FUNCTION("executor_new", f_new, 1),     FUNCTION("executor_run", f_run, 5),
+    FUNCTION("executor_stats", f_stats, 1), FUNCTION("graph_launches", f_graph_launches, 0),
+    FUNCTION("executor_plan", f_plan, 5),   FUNCTION("executor_parallel", f_parallel, 2),
+    FUNCTION("executor_clear", f_clear, 1), {}};
 
 }  // namespace
 

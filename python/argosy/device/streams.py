@@ -197,6 +197,10 @@ class Event:
 
         Returns:
             bool: That; True before it is recorded.
+
+        Example:
+            >>> argosy.cuda.Event().query()
+            True
         """
         return self._mark is None or _core.event_done(self._mark)
 
@@ -222,10 +226,13 @@ class Event:
         return _core.event_milliseconds(self._mark, end_event._mark)
 
     def synchronize(self):
-        """Waits until the work before this mark is done.
+        """Waits until the work before this mark is done; one that was not recorded is not waited for.
 
         Raises:
             DeviceError: Work on the device failed.
+
+        Example:
+            >>> argosy.cuda.Event().synchronize()
         """
         if self._mark is not None:
             _core.synchronize_event(self._mark)

@@ -547,7 +547,9 @@ def _brought(tensor):
     place, here = tensor.place, current.place
     if place._kind == here._kind and place._index == here._index:
         return tensor
-    if "null" in (place._kind, here._kind) or (place.is_cuda_pinned_place() and here.is_cpu_place()):
+    if "null" in (place._kind, here._kind) or (
+        place.is_cuda_pinned_place() and here.is_cpu_place()
+    ):
         return tensor
     return tensor.to(here)
 

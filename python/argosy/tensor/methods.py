@@ -286,7 +286,10 @@ def _dlpack(self, stream=None, *, max_version=None, dl_device=None, copy=None):
     """The protocol of arrays: a capsule without a version, which any max_version allows. Memory of CPUs and
     GPUs is shared, on whatever stream: what was computed is there. That of other devices is copied where the
     CPU is asked for."""
-    if _dlpack_device(self)[0] == _DLPACK_KINDS["gpu"] and dl_device in (None, _dlpack_device(self)):
+    if _dlpack_device(self)[0] == _DLPACK_KINDS["gpu"] and dl_device in (
+        None,
+        _dlpack_device(self),
+    ):
         return _core.to_dlpack(self.detach().clone() if copy else self)
     if stream not in (None, -1) or dl_device not in (None, _DLPACK_CPU):
         raise BufferError(

@@ -8,8 +8,10 @@ import argosy as paddle
 import argosy.nn.functional as F
 from argosy import nn
 
-if not paddle.is_compiled_with_cuda() or not paddle.device.cuda.device_count():
-    pytest.skip("needs a GPU", allow_module_level=True)
+pytestmark = pytest.mark.skipif(
+    not paddle.is_compiled_with_cuda() or not paddle.device.cuda.device_count(),
+    reason="needs a GPU",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,15 @@ import pytest
 
 import argosy as paddle
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available() or not paddle.is_compiled_with_cuda():
-    pytest.skip("needs a GPU and torch", allow_module_level=True)
+try:
+    import torch
+except ImportError:
+    torch = None
+
+pytestmark = pytest.mark.skipif(
+    torch is None or not paddle.is_compiled_with_cuda() or not torch.cuda.is_available(),
+    reason="needs a GPU and torch",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -55,8 +55,10 @@ def test_memory_goes_round_when_there_is_no_more():
         x = paddle.empty([half], "uint8")
         del x
         y = [paddle.empty([half // 8], "uint8") for _ in range(8)]
+        assert paddle.device.cuda.memory_reserved() < total
         del y
     paddle.device.cuda.empty_cache()
+    assert paddle.device.cuda.memory_reserved() < half
 
 
 def test_a_block_that_another_stream_uses_is_not_given_away():

@@ -218,7 +218,8 @@ void tile_grad_run(KernelFrame& f, const TileGradAttrs& a) {
     }
     inner /= times[d];
     Tensor parts = from.view({outer, times[d], inner}, {times[d] * inner, inner, 1});
-    Tensor total = sum_like(parts, Tensor::describe({outer, 1, inner}, parts.dtype(), parts.place()));
+    Tensor total =
+        sum_like(parts, Tensor::describe({outer, 1, inner}, parts.dtype(), parts.place()));
     Shape next = from.shape();
     next[d] /= times[d];
     from = total.view(next, next.contiguous_strides());
@@ -634,9 +635,9 @@ void repeat_grad_run(KernelFrame& f, const RepeatInterleaveAttrs& a) {
     from[axis] = counts[i];
     to[axis] = 1;
     Tensor part = dy.view(from, dy.strides(), at * dy.strides()[axis]);
-    op::copy_into(
-        out.view(to, out.strides(), static_cast<int64_t>(i) * out.strides()[axis]),
-        counts[i] ? sum_like(part, Tensor::describe(to, dy.dtype(), dy.place())) : constant(0, dy.dtype()));
+    op::copy_into(out.view(to, out.strides(), static_cast<int64_t>(i) * out.strides()[axis]),
+                  counts[i] ? sum_like(part, Tensor::describe(to, dy.dtype(), dy.place()))
+                            : constant(0, dy.dtype()));
     at += counts[i];
   }
 }

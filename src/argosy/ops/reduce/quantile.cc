@@ -134,7 +134,8 @@ struct Quantiles {
 Quantiles quantiles_of(const Tensor& x, const std::vector<double>& q,
                        const std::string& interpolation, bool ignore_nan) {
   const Tensor rows = x.dim(-1) > 0 ? x : rows_or_nan_op(x);
-  Tensors places = quantile_positions_op.all({rows}, QuantilePositionsAttrs{q, interpolation, ignore_nan});
+  Tensors places =
+      quantile_positions_op.all({rows}, QuantilePositionsAttrs{q, interpolation, ignore_nan});
   Tensor low = take_along(rows, places[0], -1);
   if (interpolation != "linear" && interpolation != "midpoint") return {low, places[0]};
   Tensor high = take_along(rows, places[1], -1);
