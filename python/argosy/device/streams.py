@@ -139,6 +139,10 @@ class Stream:
 
         Raises:
             DeviceError: Work on the device failed.
+
+        Example:
+            >>> if argosy.device.cuda.device_count():
+            ...     argosy.cuda.Stream().synchronize()
         """
         _core.synchronize_stream(self.device, self._number)
 
@@ -197,10 +201,6 @@ class Event:
 
         Returns:
             bool: That; True before it is recorded.
-
-        Example:
-            >>> argosy.cuda.Event().query()
-            True
         """
         return self._mark is None or _core.event_done(self._mark)
 
@@ -232,7 +232,8 @@ class Event:
             DeviceError: Work on the device failed.
 
         Example:
-            >>> argosy.cuda.Event().synchronize()
+            >>> if argosy.device.cuda.device_count():
+            ...     argosy.cuda.Event().synchronize()
         """
         if self._mark is not None:
             _core.synchronize_event(self._mark)
