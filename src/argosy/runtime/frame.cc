@@ -95,7 +95,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
     f.first = s.out.empty() || s.out[0] == kNone ? nullptr : slots[s.out[0]].impl();
     steps_.push_back(std::move(f));
   }
-  stretches_ = stretches_of(steps_, p.blocks[0].begin, p.blocks[0].end, p.place);
+  stretches_ = stretches_of(steps_, p.blocks[0].begin, p.blocks[0].end, p, true);
   graphs_.resize(stretches_.size());
 }
 
@@ -343,7 +343,8 @@ void Frame::call_kernel(FrameStep& s, op::KernelFrame& frame) {
 
 void Frame::run_special(FrameStep& s) {
   const Step& p = *s.plan;
-  for (uint32_t slot : p.allocates) allocate(slot);
+  if (!memory_taken_)
+    for (uint32_t slot : p.allocates) allocate(slot);
   for (const Copy& c : p.copies) copy(c);
   switch (p.kind) {
     case Step::Kind::kernel: {
@@ -406,17 +407,43 @@ void Frame::run() {
 }
 
 void Frame::run_stretches() {
+  narrow_stretches();
   uint32_t at = plan.blocks[0].begin;
   for (size_t i = 0; i < stretches_.size(); ++i) {
-    const auto [begin, end] = stretches_[i];
-    run_steps(at, begin);
-    at = end;
-    for (uint32_t k = begin; k < end; ++k)
-      if (plan.steps[k].kind == Step::Kind::view && !plan.steps[k].still) run_view(plan.steps[k]);
-    graphs_[i].run(std::span(steps_).subspan(begin, end - begin), plan.place,
-                   [&] { run_steps(begin, end); });
+    if (graphs_[i].given_up()) continue;
+    run_steps(at, stretches_[i].begin);
+    run_stretch(stretches_[i], graphs_[i]);
+    at = stretches_[i].end;
   }
   run_steps(at, plan.blocks[0].end);
+}
+
+void Frame::run_stretch(const Stretch& stretch, StretchGraphs& graphs) {
+  const uint32_t begin = stretch.begin, end = stretch.end;
+  for (uint32_t k = begin; k < end; ++k)
+    for (uint32_t slot : plan.steps[k].allocates) allocate(slot);
+  for (uint32_t k = begin; k < end; ++k)
+    if (plan.steps[k].kind == Step::Kind::view && !plan.steps[k].still) run_view(plan.steps[k]);
+  struct Taken {
+    explicit Taken(bool& flag) : flag(flag) { flag = true; }
+    ~Taken() { flag = false; }
+    bool& flag;
+  } taken(memory_taken_);
+  graphs.run(std::span(steps_).subspan(begin, end - begin), slots, plan.place,
+             [&] { run_steps(begin, end); });
+}
+
+void Frame::narrow_stretches() {
+  for (size_t i = stretches_.size(); i-- > 0;) {
+    if (!stretches_[i].takes_memory || !graphs_[i].given_up()) continue;
+    const std::vector<Stretch> within =
+        stretches_of(steps_, stretches_[i].begin, stretches_[i].end, plan, false);
+    const auto at = static_cast<ptrdiff_t>(i);
+    stretches_.erase(stretches_.begin() + at);
+    graphs_.erase(graphs_.begin() + at);
+    stretches_.insert(stretches_.begin() + at, within.begin(), within.end());
+    graphs_.insert(graphs_.begin() + at, within.size(), StretchGraphs());
+  }
 }
 
 void Frame::run_segments(const BlockPlan& block) {

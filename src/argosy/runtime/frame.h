@@ -51,6 +51,9 @@ class Frame {
   void run_segments(const BlockPlan& block);
   // The main block on a device with graphs.
   void run_stretches();
+  void run_stretch(const Stretch& stretch, StretchGraphs& graphs);
+  // Where memory that steps take is another each time, what lies between them may repeat.
+  void narrow_stretches();
   void run_steps(uint32_t begin, uint32_t end);
   void run_parallel(const BlockPlan& block, const Segment& segment);
   void run_one(FrameStep& s);
@@ -78,6 +81,7 @@ class Frame {
   std::vector<FrameStep> steps_;
   std::vector<Stretch> stretches_;  // of the main block
   std::vector<StretchGraphs> graphs_;
+  bool memory_taken_ = false;  // of the steps that run
   std::vector<Tensor> operands_;
   std::vector<Tensor> states_;  // the tensors bound, in order of plan.states
   // The arena's memory, null between runs if it is large: idle frames of many plans share what the

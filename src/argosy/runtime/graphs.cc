@@ -27,11 +27,14 @@ void launch(DeviceGraph& graph) {
 
 // Whether the step enqueues the same work each time that its operands lie in the same memory, and
 // asks nothing of the host.
-bool repeats(const FrameStep& s, DeviceKind kind) {
+bool repeats(const FrameStep& s, const Plan& plan) {
   const Step& p = *s.plan;
+  const DeviceKind kind = plan.place.kind;
   if (p.kind == Step::Kind::view) return true;
-  if (p.kind != Step::Kind::kernel || !p.kernel || !p.allocates.empty() || !p.frees.empty())
-    return false;
+  if (p.kind != Step::Kind::kernel || !p.kernel || !p.frees.empty()) return false;
+  // A copy of unknown size takes memory.
+  for (const Copy& c : p.copies)
+    if (!plan.slots[c.to].known) return false;
   if (p.kernel->device != op::launcher(kind).kernels() && !p.kernel->on_loops) return false;
   if (s.op->effect != op::Effect::pure && s.op->effect != op::Effect::writes_input) return false;
   if (op::placing_of(*s.op)) return false;
@@ -45,15 +48,20 @@ uint64_t graph_launches() {
 }
 
 std::vector<Stretch> stretches_of(std::span<const FrameStep> steps, uint32_t begin, uint32_t end,
-                                  Place place) {
+                                  const Plan& plan, bool taking_memory) {
   std::vector<Stretch> found;
   static const bool wanted = flags::find("ARGOSY_DEVICE_GRAPHS").boolean();
-  const Device* device = device::find(place.kind);
+  const Device* device = device::find(plan.place.kind);
   if (!wanted || !device || !device->has_graphs()) return found;
   for (uint32_t i = begin; i < end;) {
     uint32_t k = i;
-    while (k < end && repeats(steps[k], place.kind)) ++k;
-    if (k - i >= kShortest) found.push_back({i, k});
+    bool takes = false;
+    for (; k < end && repeats(steps[k], plan); ++k) {
+      const bool takes_here = !steps[k].plan->allocates.empty();
+      if (takes_here && !taking_memory) break;
+      takes |= takes_here;
+    }
+    if (k - i >= kShortest) found.push_back({i, k, takes});
     i = k + 1;
   }
   return found;
@@ -67,13 +75,16 @@ Ref<DeviceGraph> StretchGraphs::record(Stream stream, const std::function<void()
     run();
   } catch (const Error&) {
     whole = false;
+  } catch (...) {
+    device.end_graph(stream);
+    throw;
   }
   Ref<DeviceGraph> graph = device.end_graph(stream);
   return whole ? graph : Ref<DeviceGraph>();
 }
 
-void StretchGraphs::run(std::span<const FrameStep> steps, Place place,
-                        const std::function<void()>& run) {
+void StretchGraphs::run(std::span<const FrameStep> steps, std::span<const Tensor> slots,
+                        Place place, const std::function<void()>& run) {
   if (given_up_) return run();
   Met now{device::current(place), {}};
   const auto note = [&](const Tensor& t) { now.memory.push_back(t.defined() ? t.raw() : nullptr); };
@@ -81,6 +92,7 @@ void StretchGraphs::run(std::span<const FrameStep> steps, Place place,
     if (s.plan->kind == Step::Kind::view) continue;
     std::ranges::for_each(s.in.flat(), note);
     std::ranges::for_each(s.out, note);
+    for (const Copy& c : s.plan->copies) note(slots[c.from]);
   }
   const auto found = std::ranges::find(recorded_, now, &Recorded::met);
   if (found != recorded_.end()) {

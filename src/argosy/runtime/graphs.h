@@ -20,12 +20,14 @@ class Plan;
 // A range of steps, by number.
 struct Stretch {
   uint32_t begin, end;
+  bool takes_memory = false;  // in some of the steps
 };
 
 // The ranges of a block that can be recorded, longest possible; none where the device of the place
-// has no graphs, or ARGOSY_DEVICE_GRAPHS is 0.
+// has no graphs, or ARGOSY_DEVICE_GRAPHS is 0. Steps that take memory are in them if asked for: who
+// runs them takes it before.
 std::vector<Stretch> stretches_of(std::span<const FrameStep> steps, uint32_t begin, uint32_t end,
-                                  Place place);
+                                  const Plan& plan, bool taking_memory);
 
 // How often a graph was launched since the process began.
 ARGOSY_API uint64_t graph_launches();
@@ -34,8 +36,11 @@ ARGOSY_API uint64_t graph_launches();
 class StretchGraphs {
  public:
   // Enqueues the steps on the place's current stream: by a graph, or by `run`, which is called for
-  // recording, too. Views are placed already.
-  void run(std::span<const FrameStep> steps, Place place, const std::function<void()>& run);
+  // recording, too. Memory is taken and views are placed already.
+  void run(std::span<const FrameStep> steps, std::span<const Tensor> slots, Place place,
+           const std::function<void()>& run);
+  // It meets other memory each time, or cannot be recorded.
+  bool given_up() const { return given_up_; }
 
  private:
   // Where a run meets its operands.
