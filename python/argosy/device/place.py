@@ -364,7 +364,8 @@ def checked_place(device, what, error=ValueError):
         return place
     reason = why_no_gpu() if place.is_gpu_place() else None
     if reason:
-        raise error(f"[{what}] there is no {place!r}: {reason}")
+        text = f"[{what}] there is no {place!r}: {reason}"  # which says what to do
+        raise error(text)
     raise error(
         f"[{what}] there is no {place!r}. Do this: name one that device.device_count() counts."
     )

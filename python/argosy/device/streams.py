@@ -30,7 +30,8 @@ class NoCudaError(ValueError, TypeError):
 def need_cuda(what):
     """Raises the error of ``what`` of ``device.cuda`` that is asked of a device without streams."""
     reason = why_no_gpu() or "this device has no streams. Do this: pass a GPU, such as 'gpu:0'."
-    raise NoCudaError(f"[device.cuda.{what}] {reason}")
+    text = f"[device.cuda.{what}] {reason}"  # which says what to do
+    raise NoCudaError(text)
 
 
 class _Kept(threading.local):

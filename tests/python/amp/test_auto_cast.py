@@ -1,5 +1,6 @@
 """auto_cast to bfloat16: which op runs in what, eager and captured, and what it computes."""
 
+import os
 import threading
 
 import numpy as np
@@ -10,6 +11,7 @@ import argosy.nn.functional as F
 from argosy import _core, amp, nn
 
 BF16, F32 = paddle.bfloat16, paddle.float32
+ON_GPU = os.environ.get("ARGOSY_TEST_DEVICE") == "gpu"
 
 
 def bf16(**kw):
@@ -18,6 +20,15 @@ def bf16(**kw):
 
 def numbers(*shape, seed=0):
     return paddle.to_tensor(np.random.RandomState(seed).randn(*shape).astype("float32"))
+
+
+def assert_same_loss(got, want):
+    """To the same bits; on GPUs, whose cross entropy of 16-bit scores has another exponential and
+    order of sums than that of float32, to 1e-6."""
+    if ON_GPU:
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    else:
+        np.testing.assert_array_equal(got, want)
 
 
 def rounded(x):
@@ -81,7 +92,8 @@ def test_losses_and_sums_run_in_float32(name):
     with bf16(level="O1"):
         y = FULL[name](t)
     assert y.dtype == F32
-    np.testing.assert_array_equal(y.numpy(), FULL[name](t.astype("float32")).numpy())
+    compare = assert_same_loss if name == "cross_entropy" else np.testing.assert_array_equal
+    compare(y.numpy(), FULL[name](t.astype("float32")).numpy())
     with bf16(level="O2"):
         assert FULL[name](t).dtype == BF16
     with bf16(level="OD"):
@@ -171,12 +183,12 @@ def loss_and_gradient(wide, options, under=True):
     ],
 )
 def test_cross_entropy_of_16_bits_is_that_of_float32(options):
-    """To the same bits, though hard labels make no float32 scores."""
+    """Though hard labels make no float32 scores."""
     ours = loss_and_gradient(False, options)
     assert ours[0].dtype == F32 and ours[1].dtype == BF16
     wide = {k: v.astype("float32") if k == "weight" else v for k, v in options.items()}
     for a, b in zip(ours, loss_and_gradient(True, wide, False)):
-        assert np.array_equal(a.astype("float32").numpy(), b.astype("float32").numpy())
+        assert_same_loss(a.astype("float32").numpy(), b.astype("float32").numpy())
 
 
 def test_cross_entropy_keeps_16_bits():

@@ -37,6 +37,26 @@ def check(low, full):
     np.testing.assert_array_equal(got[~nan], rounded(full)[~nan])
 
 
+def ordered(bits):
+    """Bits of bfloat16 as ints in the order of the numbers, neighbours 1 apart."""
+    magnitude = (bits & 0x7FFF).astype("int32")
+    return np.where(bits & 0x8000, -magnitude, magnitude)
+
+
+def check_nearly(low, full):
+    """As check, but for neighbours at fewer than one place in 5000."""
+    full = full.numpy()
+    got, nan = bits_of(low), np.isnan(full)
+    assert ((got[nan] & 0x7FFF) > 0x7F80).all(), "NaN must stay NaN"
+    apart = np.abs(ordered(got[~nan]) - ordered(rounded(full)[~nan]))
+    assert apart.max() <= 1 and (apart > 0).sum() < len(apart) / 5000
+
+
+# On GPUs the normal distribution function of 16-bit numbers has errors up to 3e-6, which decide the
+# rounding of the few results that lie so close to the middle of two bfloat16 numbers.
+NEARLY = ("gelu",) if ON_GPU else ()
+
+
 UNARY = {
     "relu": F.relu,
     "relu6": F.relu6,
@@ -77,7 +97,8 @@ BINARY = {
 @pytest.mark.parametrize("name", UNARY)
 def test_every_element(name):
     x = tensor_of(EVERY)
-    check(UNARY[name](x), UNARY[name](x.astype("float32")))
+    compare = check_nearly if name in NEARLY else check
+    compare(UNARY[name](x), UNARY[name](x.astype("float32")))
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -171,7 +192,8 @@ def test_gradients(name):
         a = x.astype(dtype).detach()
         a.stop_gradient = False
         found.append(paddle.grad(UNARY[name](a), [a], dy.astype(dtype))[0])
-    check(*found)
+    compare = check_nearly if name in NEARLY else check
+    compare(*found)
 
 
 def test_both_instruction_sets_give_the_same_bits():

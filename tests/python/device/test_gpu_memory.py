@@ -29,7 +29,8 @@ def test_figures_follow_what_is_held():
     y = x + 1
     del y
     assert used() - before == 16 * MIB
-    assert paddle.device.cuda.max_memory_allocated() - before == 32 * MIB
+    peak = paddle.device.cuda.max_memory_allocated() - before
+    assert 32 * MIB <= peak <= 32 * MIB + 4096  # the 1 is a tensor too
     del x
     assert used() == before
     held = paddle.device.cuda.memory_reserved()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.python.device.where import drawn
 from tests.python.numeric import check_parameters
 
 import argosy as paddle
@@ -96,7 +97,8 @@ def test_rotary_embedding():
 @pytest.mark.parametrize("before", [False, True])
 def test_attention_and_encoder_layer(before):
     paddle.seed(1)
-    fused = incubate.nn.FusedTransformerEncoderLayer(8, 2, 16, 0.0, normalize_before=before)
+    options = {"dropout_rate": 0.0, "normalize_before": before}
+    fused = drawn(lambda: incubate.nn.FusedTransformerEncoderLayer(8, 2, 16, **options))
     plain = paddle.nn.TransformerEncoderLayer(8, 2, 16, 0.0, normalize_before=before)
     attention, ffn = fused.fused_attn, fused.ffn
     weight = attention.qkv_weight.reshape([3, 8, 8])

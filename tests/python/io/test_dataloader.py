@@ -339,7 +339,8 @@ def test_a_worker_killed_from_outside_while_the_loader_waits():
     loader = io.DataLoader(From(sample), batch_size=1, num_workers=2)
     batches = iter(loader)
     assert next(batches).tolist() == [0]
-    victim = batches._workers[0].process.pid
+    makers = getattr(batches, "_batches", batches)  # of a Prefetcher, where the device is a GPU
+    victim = makers._workers[0].process.pid
     os.kill(victim, signal.SIGKILL)
     with pytest.raises(RuntimeError, match=f"worker 0 .pid {victim}. was killed by signal 9"):
         for _ in batches:

@@ -134,7 +134,8 @@ def test_random_orders():
     assert drawn(io.RandomSampler(data, num_samples=4)) == ORDER[:4]
     assert drawn(io.RandomSampler(data, replacement=True, num_samples=5)) == [3, 6, 6, 0, 9]
     argosy.seed(5)
-    assert list(io.SubsetRandomSampler([3, 5, 7, 9])) == [3, 7, 9, 5]
+    with argosy.device_guard("cpu"):  # a GPU draws others
+        assert list(io.SubsetRandomSampler([3, 5, 7, 9])) == [3, 7, 9, 5]
     assert drawn(io.WeightedRandomSampler([0.1, 0.2, 0.7], 5)) == [1, 2, 1, 2, 2]
     assert drawn(io.WeightedRandomSampler(np.array([0.1, 0.2, 0.7]), 2, False)) == [1, 2]
     assert drawn(io.BatchSampler(data, shuffle=True, batch_size=4)) == [

@@ -8,9 +8,6 @@
 #include "argosy/kernels/cuda/attention.h"
 #include "argosy/op/define.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/ops/creation/creation.h"
-#include "argosy/ops/indexing/indexing.h"
-#include "argosy/ops/math/math.h"
 
 // Attention that keeps no scores. What is not here runs by the composition.
 namespace argosy::cuda {
@@ -29,6 +26,8 @@ constexpr int64_t kFewQueries = 64;
 const char* tiled_match(const Inputs& in, const TiledAttrs&) {
   const Tensor &q = in[0], &v = in[2];
   if (!kHalf.has(q.dtype())) return "only 16-bit numbers";
+  // cuDNN's gradient is wrong for masks that broadcast over queries.
+  if (in[3].defined()) return "a mask";
   if (in[4].defined()) return "dropout's choices as bits";
   for (size_t i = 0; i < 3; ++i)
     if (in[i].numel() == 0) return "an empty operand";
@@ -63,27 +62,15 @@ HeadMatrices matrices(const Tensor& x) {
   return {x.raw(), s[0], s[1], s[2]};
 }
 
-// To be added to the scores; undefined if there is none. No number in it is less than `least`,
-// since a block of scores that all are -inf would give NaN. So a query that no key takes part with
-// gives the mean of what it is masked from, not NaN.
-Tensor added_mask(const Tensor& mask, const Tensor& q) {
-  if (!mask.defined()) return mask;
-  const op::GradMode off(false);
-  const Tensor least =
-      ops::constant(q.dtype() == DType::float16 ? -65504.0 : -1e30, q.dtype(), q.place());
-  if (mask.dtype() != DType::bool_) return ops::maximum(op::contiguous(mask), least);
-  return ops::where(mask, ops::constant(0.0, q.dtype(), q.place()), least);
-}
-
 struct Call {
   Attention a;
-  Tensor query, key, value, mask;
+  Tensor query, key, value;
   bool aligned;  // all that cuDNN reads and writes
 };
 Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
   const Inputs& in = f.in;
   const Tensor &q = in[0], &k = in[1], &v = in[2];
-  Call c{{}, usable(q), usable(k), usable(v), added_mask(in[3], q), false};
+  Call c{{}, usable(q), usable(k), usable(v), false};
   c.aligned = is_aligned(c.query) && is_aligned(c.key) && is_aligned(c.value) && are_aligned(f.out);
   c.a.type = q.dtype();
   c.a.batch = q.dim(0);
@@ -98,17 +85,6 @@ Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
   c.a.query = matrices(c.query);
   c.a.key = matrices(c.key);
   c.a.value = matrices(c.value);
-  if (c.mask.defined()) {
-    c.aligned = c.aligned && is_aligned(c.mask);
-    c.a.mask = c.mask.raw();
-    int64_t step = 1;
-    for (int i = 1; i <= 4; ++i) {
-      const int64_t size = i <= c.mask.rank() ? c.mask.dim(-i) : 1;
-      c.a.mask_sizes[4 - i] = size;
-      c.a.mask_strides[4 - i] = step;
-      step *= size;
-    }
-  }
   return c;
 }
 

@@ -30,7 +30,6 @@ enum Id : int64_t {
   kQuery = 1,
   kKey,
   kValue,
-  kMask,
   kOut,
   kLogSum,
   kDout,
@@ -69,10 +68,6 @@ Key key_of(const Attention& a, bool gradient, bool deterministic) {
           std::bit_cast<int64_t>(a.scale)};
   for (const HeadMatrices& m : {a.query, a.key, a.value})
     key.insert(key.end(), {m.batch, m.row, m.head});
-  if (a.mask) {
-    key.insert(key.end(), std::begin(a.mask_sizes), std::end(a.mask_sizes));
-    key.insert(key.end(), std::begin(a.mask_strides), std::end(a.mask_strides));
-  }
   return key;
 }
 
@@ -133,7 +128,7 @@ Form dense(int64_t batch, int64_t heads, int64_t length, int64_t size) {
 }
 
 struct Operands {
-  Node query, key, value, mask;
+  Node query, key, value;
 };
 Operands add_operands(fe::graph::Graph& graph, const Attention& a) {
   const fe::DataType_t type = type_of(a.type);
@@ -142,10 +137,7 @@ Operands add_operands(fe::graph::Graph& graph, const Attention& a) {
   const Form v = form_of(a.value, a.batch, a.key_heads, a.keys, a.value_size);
   return {graph.tensor(describe(kQuery, "query", q.sizes, q.strides, type)),
           graph.tensor(describe(kKey, "key", k.sizes, k.strides, type)),
-          graph.tensor(describe(kValue, "value", v.sizes, v.strides, type)),
-          a.mask ? graph.tensor(describe(kMask, "mask", Sizes(a.mask_sizes, a.mask_sizes + 4),
-                                         Sizes(a.mask_strides, a.mask_strides + 4), type))
-                 : nullptr};
+          graph.tensor(describe(kValue, "value", v.sizes, v.strides, type))};
 }
 
 void set_result(const Node& t, Id id, const Form& form, fe::DataType_t type) {
@@ -161,7 +153,6 @@ void add_forward(fe::graph::Graph& graph, const Attention& a) {
   fe::graph::SDPA_attributes how;
   how.set_name("attention").set_generate_stats(true).set_attn_scale(static_cast<float>(a.scale));
   how.set_implementation(fe::AttentionImplementation_t::COMPOSITE);
-  if (in.mask) how.set_bias(in.mask);
   if (a.causal)
     how.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
   auto [out, log_sum] = graph.sdpa(in.query, in.key, in.value, how);
@@ -180,7 +171,6 @@ void add_backward(fe::graph::Graph& graph, const Attention& a, bool deterministi
   fe::graph::SDPA_backward_attributes how;
   how.set_name("attention_grad").set_attn_scale(static_cast<float>(a.scale));
   how.set_deterministic_algorithm(deterministic);
-  if (in.mask) how.set_bias(in.mask);
   if (a.causal)
     how.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
   auto [dq, dk, dv] = graph.sdpa_backward(in.query, in.key, in.value, y, dy, log_sum, how);
@@ -227,11 +217,9 @@ void* address(const void* p) {
 }
 
 Addresses operands_of(const Attention& a) {
-  Addresses to{{kQuery, address(a.query.data)},
-               {kKey, address(a.key.data)},
-               {kValue, address(a.value.data)}};
-  if (a.mask) to[kMask] = address(a.mask);
-  return to;
+  return {{kQuery, address(a.query.data)},
+          {kKey, address(a.key.data)},
+          {kValue, address(a.value.data)}};
 }
 
 void run(cudnnHandle_t handle, cudaStream_t stream, Plan& plan, Addresses addresses) {

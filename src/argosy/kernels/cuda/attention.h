@@ -25,10 +25,6 @@ struct Attention {
   double scale = 1;
   bool causal = false;  // query i takes part with keys up to i
   HeadMatrices query, key, value;
-  // Of `type`, added to the scores [batch, heads, queries, keys]; may be null. Its sizes are theirs
-  // or 1; its address is a multiple of 16 bytes.
-  const void* mask = nullptr;
-  int64_t mask_sizes[4] = {}, mask_strides[4] = {};
 };
 
 // out [batch, queries, heads, value_size]; log_sum [batch, heads, queries]: the natural logarithm

@@ -32,10 +32,10 @@ ARGOSY_CUDA_OP_WITH(SeluOp, medium, T x, const N& p) {
 }
 ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(GeluOp, medium, T x) { return x * normal_cdf(x); } ARGOSY_CUDA_END
-// tanh form: Phi(x) ~ (1 + tanh(k (x + c x^3))) / 2.
+// tanh form: Phi(x) ~ (1 + tanh(u)) / 2 = sigmoid(2 u), u = k (x + c x^3).
 ARGOSY_CUDA_OP(GeluTanhOp, medium, T x) {
-  const T inner = T(0.79788456080286535588) * fma(T(0.044715) * x, x * x, x);
-  return T(0.5) * x * (1 + tanh(inner));
+  const T inner = T(1.59576912160573071176) * fma(T(0.044715) * x, x * x, x);
+  return x * sigmoid_of(inner);
 }
 ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(SiluOp, medium, T x) { return x * sigmoid_of(x); } ARGOSY_CUDA_END
@@ -81,7 +81,6 @@ ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(PreluOp, light, T x, T w) { return x > 0 ? x : x * w; } ARGOSY_CUDA_END
 
 ARGOSY_CUDA_OP(GeluNear, light, T x) { return x * near::normal(x).cdf; } ARGOSY_CUDA_END
-// (1 + tanh(u)) / 2 = sigmoid(2 u).
 ARGOSY_CUDA_OP(GeluTanhNear, light, T x) {
   const T inner = T(1.59576912160573071176) * fma(T(0.044715) * x, x * x, x);
   return x * near::sigmoid(inner);

@@ -110,7 +110,7 @@ ARGOSY_CUDA_END
 
 ARGOSY_CUDA_OP(GeluGradNear, light, T x, T dy) {
   const near::Normal at = near::normal(x);
-  return dy * fma(x * T(0.39894228), at.bell, at.cdf);
+  return dy * fma(x, T(0.39894228) * at.bell, at.cdf);
 }
 ARGOSY_CUDA_END
 // With s = sigmoid(2 u): (1 + tanh(u)) / 2 = s, 1 - tanh(u)^2 = 4 s (1 - s).
