@@ -1,5 +1,8 @@
 #include "argosy/cuda/pool.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "argosy/base/error.h"
 
 namespace argosy::cuda {
@@ -8,6 +11,7 @@ void* StreamPool::allocate(size_t bytes) {
   if (bytes <= kListed) {
     std::vector<void*>& list = lists_[list_of(bytes)];
     if (!list.empty()) {
+      std::ranges::pop_heap(list, std::greater());
       void* block = list.back();
       list.pop_back();
       listed_ -= bytes;
@@ -21,7 +25,9 @@ void* StreamPool::allocate(size_t bytes) {
 
 void StreamPool::release(void* block, size_t bytes) {
   if (bytes <= kListed) {
-    lists_[list_of(bytes)].push_back(block);
+    std::vector<void*>& list = lists_[list_of(bytes)];
+    list.push_back(block);
+    std::ranges::push_heap(list, std::greater());
     listed_ += bytes;
     return;
   }

@@ -13,8 +13,10 @@ namespace argosy::cuda {
 // A GPU's memory as one stream uses it. What the stream gives back it may use again at once, since
 // its work runs in order; so a block goes through here without a look at the device.
 //
-// Small blocks wait for reuse in lists by exact size; the rest is cut best-fit from chunks, whose
-// free neighbours merge (ChunkPool). Not thread safe: the owner locks.
+// Small blocks wait for reuse in lists by exact size, and the lowest address is taken first: what
+// asks for the same sizes again gets the same blocks, in whatever order they were given back, and
+// can run as a graph. The rest is cut best-fit from chunks, whose free neighbours merge
+// (ChunkPool). Not thread safe: the owner locks.
 class StreamPool {
  public:
   static constexpr size_t kGranule = 512;
@@ -42,8 +44,8 @@ class StreamPool {
   void empty_lists();
 
   memory::ChunkPool chunks_;
-  std::array<std::vector<void*>, kLists> lists_;
-  size_t listed_ = 0;  // bytes in lists
+  std::array<std::vector<void*>, kLists> lists_;  // heaps
+  size_t listed_ = 0;                             // bytes in lists
 };
 
 }  // namespace argosy::cuda

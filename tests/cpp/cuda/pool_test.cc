@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <utility>
@@ -60,6 +61,22 @@ TEST_F(StreamPoolTest, WhatIsGivenBackIsTakenAgain) {
   pool.release_cached();
   EXPECT_EQ(pool.reserved(), 0u);
   EXPECT_TRUE(Fake::held.empty());
+}
+
+TEST_F(StreamPoolTest, TheOrderOfGivingBackDoesNotMatter) {
+  StreamPool pool(&kFake, 0);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 9; ++i) blocks.push_back(pool.allocate(1024));
+  std::ranges::sort(blocks);
+  std::mt19937 random(1);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<void*> back = blocks, taken;
+    std::ranges::shuffle(back, random);
+    for (void* block : back) pool.release(block, 1024);
+    for (int i = 0; i < 9; ++i) taken.push_back(pool.allocate(1024));
+    EXPECT_EQ(taken, blocks);
+  }
+  for (void* block : blocks) pool.release(block, 1024);
 }
 
 TEST_F(StreamPoolTest, BlocksInListsMakeRoomForOthers) {

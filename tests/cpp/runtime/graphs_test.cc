@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "argosy/op/copy.h"
@@ -40,8 +41,8 @@ class Done final : public DeviceEvent {
   const Stream stream_;
 };
 
-// A device that does everything at once, in memory of the host, and hands out a block again that
-// was given back, as the pool of a stream does. A graph has addresses and holds no memory.
+// A device that does everything at once, in memory of the host, and hands out what was given back,
+// lowest address first, as the pool of a stream does. A graph has addresses and holds no memory.
 class Repeating final : public Device, public op::Launcher {
  public:
   static Repeating& get() {
@@ -64,15 +65,15 @@ class Repeating final : public Device, public op::Launcher {
     if (kept.empty()) {
       block = std::aligned_alloc(64, (bytes + 64) / 64 * 64);
     } else {
-      block = kept.back();
-      kept.pop_back();
+      block = *kept.begin();
+      kept.erase(kept.begin());
     }
     if (recording_) taken_while_recording.emplace_back(block, bytes);
     return block;
   }
   void release(Place, void* block, size_t bytes) noexcept override {
     std::memset(block, 0xee, bytes);
-    free_[bytes].push_back(block);
+    free_[bytes].insert(block);
   }
   size_t block_size(size_t bytes) const override { return bytes; }
   void record_use(Stream, const void*) override {}
@@ -153,7 +154,7 @@ class Repeating final : public Device, public op::Launcher {
     job();
   }
 
-  std::map<size_t, std::vector<void*>> free_;
+  std::map<size_t, std::set<void*>> free_;
   Ref<DeviceGraph> recording_;
 };
 
