@@ -59,6 +59,11 @@ def numbers(loader):
     return [batch.tolist() for batch in loader]
 
 
+def first_worker(batches):
+    """Its pid; where the device has streams, batches come out of a Prefetcher."""
+    return getattr(batches, "_batches", batches)._workers[0].process.pid
+
+
 @pytest.fixture(autouse=True)
 def no_process_is_left():
     before = set(multiprocessing.active_children())
@@ -66,7 +71,7 @@ def no_process_is_left():
     import gc
 
     gc.collect()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 30  # less than a test has
     while time.monotonic() < deadline and set(multiprocessing.active_children()) - before:
         time.sleep(0.05)
     assert not set(multiprocessing.active_children()) - before
@@ -339,8 +344,7 @@ def test_a_worker_killed_from_outside_while_the_loader_waits():
     loader = io.DataLoader(From(sample), batch_size=1, num_workers=2)
     batches = iter(loader)
     assert next(batches).tolist() == [0]
-    makers = getattr(batches, "_batches", batches)  # of a Prefetcher, where the device is a GPU
-    victim = makers._workers[0].process.pid
+    victim = first_worker(batches)
     os.kill(victim, signal.SIGKILL)
     with pytest.raises(RuntimeError, match=f"worker 0 .pid {victim}. was killed by signal 9"):
         for _ in batches:
@@ -367,7 +371,7 @@ def test_no_timeout_means_that_of_the_environment(monkeypatch):
     monkeypatch.setattr(dataloader_iter, "data_timeout", lambda: 1.5)
     loader = io.DataLoader(From(lambda i: time.sleep(60)), num_workers=2)
     batches = iter(loader)
-    pid = batches._workers[0].process.pid
+    pid = first_worker(batches)
     text = rf"worker 0 .pid {pid}. gave no batch within timeout=1.5 seconds.*ARGOSY_DATA_TIMEOUT"
     with pytest.raises(TimeoutError, match=text):
         next(batches)
@@ -382,7 +386,7 @@ def test_a_worker_that_stops_in_the_middle_of_a_batch():
     )
     batches = iter(loader)
     next(batches)
-    pid = batches._workers[0].process.pid
+    pid = first_worker(batches)
     time.sleep(1)  # the next one fills the socket
     os.kill(pid, signal.SIGSTOP)
     with pytest.raises(
