@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import pytest
@@ -16,13 +17,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--device", choices=["gpu"], help="where tests compute: the first GPU")
-
-
-def pytest_configure(config):
-    if config.getoption("--device"):
-        os.environ["ARGOSY_TEST_DEVICE"] = config.getoption(
-            "--device"
-        )  # see tests/python/device/where.py
+    # For tests/python/device/where.py, which may be imported before options are parsed, and for workers.
+    for option, value in zip(sys.argv, [*sys.argv[1:], ""]):
+        if option == "--device" or option.startswith("--device="):
+            os.environ["ARGOSY_TEST_DEVICE"] = option.partition("=")[2] or value
 
 
 def pytest_collection(session):

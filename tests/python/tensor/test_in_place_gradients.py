@@ -165,7 +165,10 @@ def test_an_operand_may_be_written_where_the_other_needs_no_gradient(name):
                 parts[needing][...] = 7.0
             (y * argosy.cos(y.detach())).sum().backward()
             grads.append(operands[needing].grad.numpy())
-        np.testing.assert_array_equal(*grads)
+        if argosy.device.get_device() == "cpu":
+            np.testing.assert_array_equal(*grads)
+        else:  # convolutions of a GPU sum in any order
+            np.testing.assert_allclose(*grads, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
