@@ -164,9 +164,14 @@ def default_group(what):
     return _alone
 
 
+_of_parents = []  # groups whose threads are not here: who destroyed one would wait for those for ever
+
+
 def _forget_alone():
     """A forked child that runs alone connects anew: the threads of its parent's group are not there."""
     global _alone
+    if _alone is not None:
+        _of_parents.append(_alone)
     _alone = None
 
 

@@ -105,9 +105,10 @@ class ARGOSY_API Device {
 
   // Graphs, where it has them. From begin_graph on, what this thread enqueues on the stream is
   // recorded instead of run, until end_graph. Memory that is taken meanwhile for results that do
-  // not leave the recording, and given back before its end, is the graphs' own from then on.
+  // not leave the recording, and given back before its end, is the graphs' own from then on. False:
+  // nothing is recorded, since other threads enqueue there, too; there is no end to call then.
   virtual bool has_graphs() const { return false; }
-  virtual void begin_graph(Stream) {}
+  virtual bool begin_graph(Stream) { return false; }
   // Null where what was enqueued cannot be recorded; nothing of it has run then, either.
   virtual Ref<DeviceGraph> end_graph(Stream) noexcept { return {}; }
 };

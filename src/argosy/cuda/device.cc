@@ -21,6 +21,10 @@ struct Growing {
 thread_local Growing growing;
 // The line on which this thread records a graph.
 thread_local void* recording = nullptr;
+// A number for each thread, and what stands for more than one.
+std::atomic<uint64_t> threads{0};
+thread_local const uint64_t this_thread = ++threads;
+constexpr uint64_t kSeveral = ~uint64_t{0};
 // In the child of a fork, where CUDA does not work.
 std::atomic<bool> forked{false};
 
@@ -438,7 +442,17 @@ CudaDevice::Line& CudaDevice::line_of(Stream stream) {
 cudaStream_t CudaDevice::stream(Stream stream) {
   check_process();
   use_gpu(stream.place.index);
-  return line_of(stream).cuda;
+  Line& line = line_of(stream);
+  const uint64_t thread = line.thread.load(std::memory_order_acquire);
+  if (thread != this_thread && thread != kSeveral) [[unlikely]]
+    join(line, this_thread);
+  return line.cuda;
+}
+
+void CudaDevice::join(Line& line, uint64_t thread) {
+  MutexLock lock(line.recorder);
+  const uint64_t other = line.thread.load(std::memory_order_relaxed);
+  line.thread.store(other ? kSeveral : thread, std::memory_order_release);
 }
 
 std::vector<CudaDevice::Line*> CudaDevice::lines_of(Place place) {
@@ -529,19 +543,29 @@ class Graph final : public DeviceGraph {
 
 }  // namespace
 
-void CudaDevice::begin_graph(Stream stream) {
+// The line's recorder is held until end_graph.
+ARGOSY_UNCHECKED bool CudaDevice::begin_graph(Stream stream) {
   const cudaStream_t s = this->stream(stream);
-  // Calls of other threads are none of its business.
-  ARGOSY_CUDA(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
-  recording = &line_of(stream);
+  Line& line = line_of(stream);
+  if (!line.recorder.try_lock()) return false;
+  // Calls of other threads that forbid recording are none of its business.
+  const bool alone = line.thread.load(std::memory_order_relaxed) == this_thread;
+  if (!alone || cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
+    line.recorder.unlock();
+    cudaGetLastError();
+    return false;
+  }
+  recording = &line;
+  return true;
 }
 
-Ref<DeviceGraph> CudaDevice::end_graph(Stream stream) noexcept {
+ARGOSY_UNCHECKED Ref<DeviceGraph> CudaDevice::end_graph(Stream stream) noexcept {
   Line& line = line_of(stream);
   recording = nullptr;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t made = nullptr;
   bool good = cudaStreamEndCapture(line.cuda, &graph) == cudaSuccess && graph;
+  line.recorder.unlock();
   good = good && cudaGraphInstantiate(&made, graph, 0) == cudaSuccess;
   if (graph) cudaGraphDestroy(graph);
   if (!good) {

@@ -66,7 +66,7 @@ class CudaDevice final : public Device {
   void synchronize(Place place) override;
 
   bool has_graphs() const override { return true; }
-  void begin_graph(Stream stream) override;
+  bool begin_graph(Stream stream) override;
   Ref<DeviceGraph> end_graph(Stream stream) noexcept override;
 
   // CUDA's own. The stream's device is current on the calling thread afterwards.
@@ -87,6 +87,10 @@ class CudaDevice final : public Device {
           of_graphs(backend, stream.place.index) {}
     const Stream stream;
     const cudaStream_t cuda;
+    // The one thread that has enqueued here, by its number; 0: none yet. CUDA would record what any
+    // thread enqueues, so only that one may record, and another waits for its end once.
+    std::atomic<uint64_t> thread{0};
+    Mutex recorder;  // held while `thread` records, and to change it
     Mutex mutex;
     StreamPool pool ARGOSY_GUARDED_BY(mutex);
     // What graphs use while they run. They run in the stream's order, so all share it, and nobody
@@ -113,6 +117,7 @@ class CudaDevice final : public Device {
   // Those but `own` that used the block, which are forgotten.
   std::vector<Line*> users_of(const void* block, size_t bytes, const Line* own);
   Line& line_of(Stream stream);
+  static void join(Line& line, uint64_t thread);
   Line& add_line(Place place);
   void check_place(Place place) const;
   static void check_process();

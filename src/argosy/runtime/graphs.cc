@@ -69,7 +69,7 @@ std::vector<Stretch> stretches_of(std::span<const FrameStep> steps, uint32_t beg
 
 Ref<DeviceGraph> StretchGraphs::record(Stream stream, const std::function<void()>& run) {
   Device& device = device::of(stream.place);
-  device.begin_graph(stream);
+  if (!device.begin_graph(stream)) return {};
   bool whole = true;
   try {
     run();

@@ -383,9 +383,10 @@ StreamedDevice::Graph* StreamedDevice::recording_on(Stream stream) {
   return graph && graph->stream == stream ? graph : nullptr;
 }
 
-void StreamedDevice::begin_graph(Stream stream) {
+bool StreamedDevice::begin_graph(Stream stream) {
   line_of(stream);  // throws if there is none
   recording_ = Ref<DeviceGraph>::adopt(new Graph(*this, stream));
+  return true;
 }
 
 Ref<DeviceGraph> StreamedDevice::end_graph(Stream) noexcept {

@@ -56,7 +56,7 @@ class StreamedDevice final : public Device, public op::Launcher {
   void synchronize(Stream stream) override;
   void synchronize(Place place) override;
   bool has_graphs() const override { return true; }
-  void begin_graph(Stream stream) override;
+  bool begin_graph(Stream stream) override;
   Ref<DeviceGraph> end_graph(Stream stream) noexcept override;
 
   DeviceKind kernels() const override { return DeviceKind::cpu; }

@@ -54,7 +54,8 @@ class Repeating final : public Device, public op::Launcher {
     }();
     return *device;
   }
-  int calls = 0;  // of kernels and copies, those of graphs left out
+  int calls = 0;         // of kernels and copies, those of graphs left out
+  bool refuses = false;  // to record
   std::vector<std::pair<void*, size_t>> taken_while_recording;
 
   const char* name() const override { return "repeating"; }
@@ -98,7 +99,11 @@ class Repeating final : public Device, public op::Launcher {
   void synchronize(Place) override {}
 
   bool has_graphs() const override { return true; }
-  void begin_graph(Stream) override { recording_ = Ref<DeviceGraph>::adopt(new Graph); }
+  bool begin_graph(Stream) override {
+    if (refuses) return false;
+    recording_ = Ref<DeviceGraph>::adopt(new Graph);
+    return true;
+  }
   Ref<DeviceGraph> end_graph(Stream) noexcept override {
     Ref<DeviceGraph> graph = std::move(recording_);
     recording_ = nullptr;
@@ -203,6 +208,26 @@ TEST_F(Graphs, RunsWhoseResultsLeaveAreLaunched) {
   EXPECT_GE(graph_launches(), before + 6);
   EXPECT_LE(calls, 2);  // results that others are views of are copied when they leave
   EXPECT_TRUE(device.taken_while_recording.empty());
+}
+
+// A device may say that nothing can be recorded now: everything runs once, as it is.
+TEST_F(Graphs, WhatCannotBeRecordedRunsOnce) {
+  {
+    program::Recording recording(program);
+    Tensor y = program->builder().input("x", {4, 6}, DType::float32);
+    for (int i = 0; i < 6; ++i) y = ops::add(ops::tanh(y), y);
+    fetch = {program->builder().current(y)};
+  }
+  device.refuses = true;
+  const uint64_t before = graph_launches();
+  for (int i = 0; i < 6; ++i) {
+    const int calls = device.calls;
+    const float first = static_cast<float>(i) / 12;
+    expect_right(run(first), first);
+    EXPECT_LE(device.calls, calls + 14);
+  }
+  device.refuses = false;
+  EXPECT_EQ(graph_launches(), before);
 }
 
 // Results that are kept lie elsewhere each time; what does not is launched in the end.

@@ -268,3 +268,20 @@ def test_spawn_ends_all_when_one_fails():
     with pytest.raises(RuntimeError, match=r"\(rank [01]\) ended with [17]"):
         dist.spawn(fail_in_one, (1,), nprocs=2)
     assert time.monotonic() - before < 40
+
+
+def test_a_forked_child_does_not_wait_for_threads_of_its_parent(tmp_path):
+    """The group of a process that is alone has a thread, which a child does not have."""
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import os, time\n"
+        "import argosy\n"
+        "argosy.distributed.all_reduce(argosy.ones([2]), sync_op=False).wait()\n"
+        "time.sleep(0.2)  # the thread waits for more\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    argosy.distributed.all_reduce(argosy.ones([2]), sync_op=False).wait()\n"
+        "    os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+    )
+    subprocess.run([sys.executable, str(script)], check=True, timeout=60)
