@@ -170,7 +170,14 @@ __device__ __forceinline__ void add_at(T* at, T v) {
 
 // Neighbours that one atomic operation adds.
 __device__ __forceinline__ void add_at(float4* at, float4 v) {
+#if __CUDA_ARCH__ >= 900
   atomicAdd(at, v);
+#else
+  atomicAdd(&at->x, v.x);
+  atomicAdd(&at->y, v.y);
+  atomicAdd(&at->z, v.z);
+  atomicAdd(&at->w, v.w);
+#endif
 }
 __device__ __forceinline__ void add_at(__half2* at, __half2 v) {
   atomicAdd(at, v);
