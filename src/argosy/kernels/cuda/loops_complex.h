@@ -12,5 +12,8 @@ namespace argosy::cuda {
   X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(conj) X(real) X(imag) \
   X(angle) X(pow)
 // clang-format on
+#define ARGOSY_DECLARE_COMPLEX_LOOP(name) bool complex_##name##_loop(cudaStream_t, const LoopCall&);
+ARGOSY_COMPLEX_LOOPS(ARGOSY_DECLARE_COMPLEX_LOOP)
+#undef ARGOSY_DECLARE_COMPLEX_LOOP
 
 }  // namespace argosy::cuda
