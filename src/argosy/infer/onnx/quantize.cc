@@ -34,12 +34,12 @@ Item to_integers(const Tensor& x, const Tensor& zero, int element) {
   return {as(ops::clip(y, range.low, range.high), *dtype_of_element(element)), element};
 }
 
-// As an operation of the Program though its operands are known: a matrix of codes is a quarter of
-// the numbers, and passes multiply codes by codes.
+// The matrix of a product as an operation of the Program though its operands are known: its codes
+// are a quarter of the numbers, and passes multiply codes by codes.
 Tensor later_numbers(const Node& n, const Tensor& x, const Tensor& scale, const Tensor& zero) {
   constexpr int64_t kLeast = 1024;  // elements
   auto numbers = [&] { return call("dequantize_affine", {x, scale, zero}); };
-  if (x.rank() != 2 || x.symbolic() || x.numel() < kLeast) return numbers();
+  if (x.rank() != 2 || x.symbolic() || x.numel() < kLeast || !n.is_multiplied()) return numbers();
   const program::Recording recording = n.session.recording();
   return numbers();
 }
