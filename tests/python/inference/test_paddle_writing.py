@@ -93,7 +93,7 @@ def test_loops_that_swap_what_they_carry(tmp_path):
 def test_numbers_that_only_a_run_knows(tmp_path):
     def f(x, n):
         x = x + 0
-        x[:, n] = 1
+        x[:, n : n + 1] = 1
         return x
 
     specs = [X, InputSpec([], "int64", "n")]

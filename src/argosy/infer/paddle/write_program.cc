@@ -50,12 +50,17 @@ void put_text(file::Operation& o, std::string_view name, std::string_view v) {
   add_attribute(o, name, AttributeType::text).set_s(std::string(v));
 }
 
+// Paddle 2 has ends of slices and the like in 32 bits; "to the end" is the largest number.
+int32_t narrow(int64_t n) {
+  return static_cast<int32_t>(std::clamp<int64_t>(n, INT32_MIN, INT32_MAX));
+}
+
 template <class List>
 void put_numbers(file::Operation& o, std::string_view name, AttributeType type, const List& v) {
   file::Attribute& a = add_attribute(o, name, type);
   for (const auto n : v) {
     if (type == AttributeType::integers)
-      a.add_ints(static_cast<int32_t>(n));
+      a.add_ints(narrow(static_cast<int64_t>(n)));
     else if (type == AttributeType::larges)
       a.add_longs(static_cast<int64_t>(n));
     else
