@@ -275,7 +275,10 @@ void Translator::plain(const Node& n) {
   o.set_type(form.op.empty() ? base->op : form.op);
   const Names slots = words_of(base->inputs);
   for (size_t i = 0; i < n.in.size(); ++i)
-    if (n.in[i].id) operand(n, o, i, form, i < slots.size() ? slots[i] : "");
+    if (n.in[i].id)
+      operand(n, o, i, form, i < slots.size() ? slots[i] : "");
+    else if (i < slots.size())
+      add_slot(o.mutable_inputs(), slots[i], {});
   results(n, o, form.outputs.empty() ? words_of(base->outputs) : form.outputs);
   attributes(n, o, *base, form);
   *block_->add_ops() = std::move(o);
@@ -362,6 +365,7 @@ void Translator::cast(const std::string& x, DType from, const std::string& y, DT
   add_slot(o.mutable_outputs(), "Out", {y});
   put_number(o, "in_dtype", AttributeType::integer, static_cast<double>(number_of_dtype(from)));
   put_number(o, "out_dtype", AttributeType::integer, static_cast<double>(number_of_dtype(to)));
+  put_number(o, "use_mkldnn", AttributeType::boolean, 0);  // Paddle's jit.load asks for it
 }
 
 void Translator::feed(const Node& n) {
