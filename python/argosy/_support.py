@@ -207,16 +207,33 @@ def sizes_of(x):
     return [n if n >= 0 else whole[d] for d, n in enumerate(known)]
 
 
-def place(result, out=None, device=None, requires_grad=False, pin_memory=False):
-    """A created tensor as its keywords want it: in `out`, on `device`, with a gradient."""
-    if pin_memory:
-        where = result.place if device is None else device
-        raise RuntimeError(
-            f"[pin_memory] Pinning memory is not supported for {where}: expected False, got"
-            f" {pin_memory!r}. Do this: leave it out; memory is pinned for copies to GPUs."
+def _pinned(result, out):
+    """What was made for a device, in the memory that its copies reach by themselves."""
+    where = result.place
+    if where._kind in ("cpu", "null"):
+        reason = (
+            "it is not on a device that copies from pinned memory"
+            if _core.devices()
+            else "this process has no device that copies from pinned memory"
         )
+        raise RuntimeError(
+            f"[pin_memory] Pinning memory is not supported for {where}: {reason}. Do this: leave"
+            " pin_memory out, or create the tensor for a device (device='gpu')."
+        )
+    if out is not None and not out.place.is_cuda_pinned_place():
+        raise RuntimeError(
+            f"[pin_memory] out is on {out.place}, not in pinned memory. Do this: leave one of the"
+            " two out, or pass an out made with pin_memory=True."
+        )
+    return result.pin_memory()
+
+
+def place(result, out=None, device=None, requires_grad=False, pin_memory=False):
+    """A created tensor as its keywords want it: in `out`, on `device`, pinned, with a gradient."""
     if device is not None:
         result = result.to(device)
+    if pin_memory:
+        result = _pinned(result, out)
     if out is not None:
         if out.dtype != result.dtype:
             raise TypeError(

@@ -20,13 +20,13 @@ def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         dtype (dtype | str, optional): Default: that of data, as to_tensor has it.
         device (Place | str, optional): Where it goes.
         requires_grad (bool): Whether gradients are to flow to it.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: A new one without history, as to_tensor makes it.
 
     Raises:
-        RuntimeError: pin_memory is true.
+        RuntimeError: pin_memory is true, and it is made on the CPU.
 
     Example:
         >>> x = argosy.ones([2])
@@ -443,7 +443,7 @@ def _new_method(name, text):
         dtype (dtype | str, optional): Another dtype.
         device (Place | str, optional): Where it goes.
         requires_grad (bool): Whether it is to get a gradient.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: A new tensor.
@@ -473,7 +473,7 @@ def new_full(
         dtype (dtype | str, optional): Another dtype.
         device (Place | str, optional): Where it goes.
         requires_grad (bool): Whether it is to get a gradient.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: A new tensor.
