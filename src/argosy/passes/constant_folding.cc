@@ -177,7 +177,7 @@ class Folder {
   }
 
   bool evaluate(Operation& o) {
-    if (!is_pure(*o.op) || op::placing_of(*o.op) || o.attr_operands || o.results.size() != 1 ||
+    if (!is_pure(*o.op) || o.op->placed() || o.attr_operands || o.results.size() != 1 ||
         o.op->uninitialized)
       return false;
     const Ref<Value>& v = o.results[0];

@@ -5,7 +5,6 @@
 
 #include "argosy/base/flags.h"
 #include "argosy/op/launch.h"
-#include "argosy/op/placing.h"
 #include "argosy/runtime/frame.h"
 
 namespace argosy::runtime {
@@ -37,7 +36,7 @@ bool repeats(const FrameStep& s, const Plan& plan) {
     if (!plan.slots[c.to].known) return false;
   if (p.kernel->device != op::launcher(kind).kernels() && !p.kernel->on_loops) return false;
   if (s.op->effect != op::Effect::pure && s.op->effect != op::Effect::writes_input) return false;
-  if (op::placing_of(*s.op)) return false;
+  if (s.op->placed()) return false;
   return std::ranges::all_of(s.in.flat(), dense) && std::ranges::all_of(s.out, dense);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/op/placing.h"
 #include "argosy/program/state.h"
 
 namespace argosy::runtime {
@@ -12,8 +11,7 @@ using program::Operation;
 using program::Value;
 
 bool moves(const Operation& o) {
-  const op::Placing* placing = op::placing_of(*o.op);
-  return placing && placing->result;
+  return static_cast<bool>(o.op->result_place);
 }
 
 Places::Places(program::Program& p, Place place, program::Scope* scope) : p_(p), place_(place) {
@@ -55,11 +53,10 @@ Ref<Value> Places::constant_at(const Value& v, Place place) {
 
 // As dispatch finds it.
 Place Places::find_place(const Operation& o) const {
-  const op::Placing* placing = op::placing_of(*o.op);
-  if (moves(o)) return placing->result(o.attrs.get());
+  if (moves(o)) return o.op->result_place(o.attrs.get());
   for (size_t i = 0, k = 0; i < o.op->inputs.size() && k < o.inputs().size(); ++i) {
     const size_t end = o.ends.empty() ? k + 1 : o.ends[i];
-    const bool speaks = !placing || !placing->reads_on_host(o.op->inputs[i]);
+    const bool speaks = !o.op->inputs[i].host;
     for (; k < end; ++k)
       if (const Ref<Value>& v = o.operands[k]; v && speaks && !is_constant(*v) && of(*v) != place_)
         return of(*v);

@@ -7,7 +7,7 @@
 
 namespace argosy::runtime {
 
-// Whether its results are on a place of its own choice (op::Placing::result).
+// Whether its results are on a place of its own choice (OpDef::result_place).
 bool moves(const program::Operation& o);
 
 // Where the values of a Program are when it runs on `place`: there, unless some operation says that
