@@ -25,7 +25,7 @@ Place place_of(const OnPlaceAttrs& a) {
 
 void on_place_run(op::KernelFrame& f, const OnPlaceAttrs& a) {
   const Place place = place_of(a);
-  if (f.in[0].place() == place)
+  if (f.out[0].place() == place)
     op::copy_into(f.out[0], f.in[0]);
   else
     f.out[0] = op::to_place(f.in[0], place);
