@@ -38,9 +38,8 @@ void Call::find_uses(const op::KernelFrame& frame, const void* attrs) {
 }
 
 bool Call::waits() const {
-  return op_.effect == op::Effect::random || std::ranges::any_of(out_, [](const Descriptor& o) {
-           return o.defined() && !o.has_data();
-         });
+  return std::ranges::any_of(out_,
+                             [](const Descriptor& o) { return o.defined() && !o.has_data(); });
 }
 
 void Call::run() {
