@@ -1,5 +1,6 @@
 #include "argosy/runtime/frame.h"
 
+#include "argosy/base/device.h"
 #include "argosy/base/memory.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/copy.h"
@@ -100,9 +101,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()), arenas_(p.arena
 }
 
 Frame::~Frame() {
-  for (size_t home = 0; home < arenas_.size(); ++home)
-    if (char* block = arenas_[home].block)
-      memory::deallocate(plan.arenas[home].place, block, plan.arenas[home].bytes);
+  for (uint32_t home = 0; home < arenas_.size(); ++home) drop_arena(home);
 }
 
 // Views of what does not move in a run: of the arena, or of constants.
@@ -118,13 +117,20 @@ void Frame::place_views(bool arena) {
 }
 
 void Frame::take_arenas() {
-  for (uint32_t home = 0; home < arenas_.size(); ++home)
-    if (!arenas_[home].block && plan.arenas[home].bytes) take_arena(home);
+  for (uint32_t home = 0; home < arenas_.size(); ++home) {
+    const auto& [place, bytes] = plan.arenas[home];
+    if (!bytes) continue;
+    // Nothing puts what another stream does with an arena before what this one will do.
+    if (place.kind != DeviceKind::cpu && arenas_[home].stream != device::current(place))
+      drop_arena(home);
+    if (!arenas_[home].block) take_arena(home);
+  }
 }
 
 void Frame::take_arena(uint32_t home) {
   const auto [place, bytes] = plan.arenas[home];
-  auto& [block, storage] = arenas_[home];
+  auto& [block, storage, stream] = arenas_[home];
+  if (place.kind != DeviceKind::cpu) stream = device::current(place);
   block = static_cast<char*>(memory::allocate(place, bytes));
   if (storage && storage->data() == block) return;
   storage = Storage::wrap(place, block, bytes, nullptr, [](void*) {});
@@ -137,14 +143,16 @@ void Frame::take_arena(uint32_t home) {
   place_views(true);
 }
 
+void Frame::drop_arena(uint32_t home) {
+  char*& block = arenas_[home].block;
+  if (block) memory::deallocate(plan.arenas[home].place, block, plan.arenas[home].bytes);
+  block = nullptr;
+}
+
 void Frame::drop_arenas() {
   constexpr size_t kKept = 1 << 16;
-  for (uint32_t home = 0; home < arenas_.size(); ++home) {
-    const auto [place, bytes] = plan.arenas[home];
-    if (!arenas_[home].block || bytes <= kKept) continue;
-    memory::deallocate(place, arenas_[home].block, bytes);
-    arenas_[home].block = nullptr;
-  }
+  for (uint32_t home = 0; home < arenas_.size(); ++home)
+    if (plan.arenas[home].bytes > kKept) drop_arena(home);
 }
 
 // --- what comes from outside ---

@@ -70,6 +70,7 @@ class Frame {
   void run_view(const Step& s);
   void take_arenas();
   void take_arena(uint32_t home);
+  void drop_arena(uint32_t home);
   void place_views(bool arena);
   void drop_arenas();
   void copy(const Copy& c);
@@ -95,6 +96,7 @@ class Frame {
   struct TakenArena {
     char* block = nullptr;
     Ref<Storage> storage;  // over where it is or was last
+    Stream stream;         // whose work uses it; of the CPU none
   };
   std::vector<TakenArena> arenas_;  // of each of the plan's
   program::Scope* scope_ = nullptr;

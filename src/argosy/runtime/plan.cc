@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "argosy/base/device.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/launch.h"
@@ -621,6 +622,9 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   for (const program::Constant& c : p_.constants)
     if (uint32_t slot = outside(c.value); slot != kNone)
       plan_.constants.emplace_back(slot, bound(c.tensor, places_.of(*c.value)));
+  // Runs on whatever streams find them there.
+  for (const Arena& a : plan_.arenas)
+    if (!plan_.constants.empty()) device::synchronize(device::current(a.place));
   for (const StateUse& s : p_.states) {
     StatePlan state{s.state, outside(s.initial), kNone, false, places_.of(*s.initial)};
     if (state.initial != kNone) group_of(*s.initial).state = &s;
