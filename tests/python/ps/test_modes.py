@@ -14,6 +14,7 @@ import pytest
 from argosy.distributed.launch import ports
 
 PROGRAM = str(pathlib.Path(__file__).parent / "programs" / "click.py")
+ON_DEVICE = str(pathlib.Path(__file__).parent / "programs" / "on_device.py")
 LIMIT = 240
 
 
@@ -109,6 +110,15 @@ def test_modes_that_do_not_wait_learn_the_same_problem(mode):
     assert one["auc"] > 0.8
     for worker in trained(mode, **settings):
         assert worker["auc"] > one["auc"] - 0.03
+
+
+@pytest.mark.parametrize("settings", [{}, {"optimizer": "adam", "rate": 0.01, "decay": True}])
+def test_workers_with_a_device(settings):
+    """What goes to servers and comes from them travels through the host."""
+    here = trained("sync", steps=20, **settings)
+    there = trained("sync", steps=20, program=ON_DEVICE, **settings)
+    for a, b in zip(here, there):
+        np.testing.assert_allclose(b["predictions"], a["predictions"], rtol=1e-5, atol=1e-6)
 
 
 def write_files(folder, sizes):
