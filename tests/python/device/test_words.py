@@ -96,10 +96,11 @@ def test_words_go_together():
 def test_the_input_is_brought_to_the_host(name, place):
     group = default_group("tests")  # held: operations find it by its number
     assert group.nranks == 1
-    x = paddle.to_tensor([1.0, 2.0], place=place)
-    want = CALLS[name](x)(lambda t: t.to(place))
-    for side in ("cpu", FIRST):
-        assert CALLS[name](x)(lambda t, side=side: t.to(side)) == want
+    with paddle.device_guard(place):
+        x = paddle.to_tensor([1.0, 2.0])
+        want = CALLS[name](x)(lambda t: t.to(place))
+        for side in ("cpu", FIRST):
+            assert CALLS[name](x)(lambda t, side=side: t.to(side)) == want
 
 
 @strict
