@@ -27,52 +27,38 @@ def elements(made):
     return [OPS.array_get(made, i, [2], "float32").tolist() for i in range(length)]
 
 
-def waited(begin, end, x):
-    y, number = begin(x)
-    return lambda move: end(y, move(number))
+def ended(x, move):
+    under_way, begun = OPS.reduce_to_begin(x, 0)
+    return OPS.collective_end([under_way], [x], move(begun))[0].tolist()
 
 
-# A call for each op: given x on one side, what calls it with `move` of the input. It gives numbers.
+# A call for each op, of x and what moves the input. It gives numbers.
 CALLS = {
-    "array_of_one.i": lambda x: lambda move: elements(OPS.array_of_one(x, move(index(0)))),
-    "array_element_or_zeros.i": lambda x: lambda move: OPS.array_element_or_zeros(
+    "array_of_one.i": lambda x, move: elements(OPS.array_of_one(x, move(index(0)))),
+    "array_element_or_zeros.i": lambda x, move: OPS.array_element_or_zeros(
         array(x, x + 1), move(index(1)), x
     ).tolist(),
-    "array_without.i": lambda x: lambda move: elements(
+    "array_without.i": lambda x, move: elements(
         OPS.array_take(OPS.array_without(array(x, x + 1), move(index(1)), index(1)), index(1))
     ),
-    "array_without.count": lambda x: lambda move: elements(
+    "array_without.count": lambda x, move: elements(
         OPS.array_take(OPS.array_without(array(x, x + 1), index(1), move(index(1))), index(1))
     ),
-    "array_take.i": lambda x: lambda move: elements(OPS.array_take(array(x, x), move(index(1)))),
-    "array_read.i": lambda x: lambda move: OPS.array_read(
+    "array_take.i": lambda x, move: elements(OPS.array_take(array(x, x), move(index(1)))),
+    "array_read.i": lambda x, move: OPS.array_read(
         array(x, x + 1), move(index(1)), [2], "float32"
     ).tolist(),
-    "array_write.i": lambda x: lambda move: elements(
-        OPS.array_write(array(x), move(index(1)), x + 1)
-    ),
-    "all_reduce_wait.started": lambda x: waited(
-        lambda x: unpacked(OPS.all_reduce_start([x])),
-        lambda y, started: OPS.all_reduce_wait([y], started)[0].tolist(),
-        x,
-    ),
-    "collective_end.begun": lambda x: waited(
-        lambda x: unpacked(OPS.reduce_to_begin(x, 0)),
-        lambda y, begun: OPS.collective_end([y], [x], begun)[0].tolist(),
-        x,
-    ),
-    "assert_true.cond": lambda x: lambda move: OPS.assert_true(move(x.sum() > 0), [x], 20, ""),
+    "array_write.i": lambda x, move: elements(OPS.array_write(array(x), move(index(1)), x + 1)),
+    "all_reduce_wait.started": lambda x, move: OPS.all_reduce_wait(
+        [x], move(OPS.all_reduce_start([x]))
+    )[0].tolist(),
+    "collective_end.begun": ended,
+    "assert_true.cond": lambda x, move: OPS.assert_true(move(x.sum() > 0), [x], 20, ""),
 }
 
 
 def index(i):
     return paddle.full([1], i, "int64")
-
-
-def unpacked(results):
-    first, second = results
-    first, second = (r[0] if isinstance(r, (list, tuple)) else r for r in (first, second))
-    return (second, first) if first.dtype == paddle.int64 else (first, second)
 
 
 def declared():
@@ -98,9 +84,9 @@ def test_the_input_is_brought_to_the_host(name, place):
     assert group.nranks == 1
     with paddle.device_guard(place):
         x = paddle.to_tensor([1.0, 2.0])
-        want = CALLS[name](x)(lambda t: t.to(place))
+        want = CALLS[name](x, lambda t: t.to(place))
         for side in ("cpu", FIRST):
-            assert CALLS[name](x)(lambda t, side=side: t.to(side)) == want
+            assert CALLS[name](x, lambda t, side=side: t.to(side)) == want
 
 
 @strict
