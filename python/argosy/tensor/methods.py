@@ -4,7 +4,7 @@ from argosy import _backward, _core
 from argosy._core import Tensor
 from argosy._support import checked_seeds, no_dump
 from argosy.device.place import checked_place, has_streams
-from argosy.tensor.creation import check_blocking
+from argosy.tensor.creation import check_blocking, on_place
 from argosy.tensor.printing import tensor_repr
 from argosy.tensor.registry import method
 
@@ -253,7 +253,7 @@ def _array(self, dtype=None, copy=None):
 
 def _deepcopy(self, memo):
     copy = type(self).__new__(type(self))
-    copy._set_data(_core.to_tensor(self, None, True))
+    copy._set_data(on_place(_core.to_tensor(self, None, True), self.place))
     copy.stop_gradient = self.stop_gradient
     copy.persistable = self.persistable
     if getattr(self, "__dict__", None):
