@@ -3,7 +3,7 @@
 #include "argosy/infer/onnx.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/op/placing.h"
+#include "argosy/op/host_work.h"
 #include "argosy/program/builder.h"
 #include "functions.h"
 #include "program.h"

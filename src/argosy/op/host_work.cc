@@ -1,8 +1,8 @@
 #include "argosy/op/host_work.h"
 
+#include "argosy/base/device.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/op/placing.h"
 
 namespace argosy::op {
 namespace {
@@ -70,6 +70,13 @@ InlineVector<Tensor, 4> with_host_inputs(const OpDef& op, const Inputs& in) {
       if (Tensor& t = operands[k]; t.defined()) t = to_host(t);
   }
   return operands;
+}
+
+MakesOnHost::MakesOnHost() : before_(thread_state.place) {
+  if (device::find(before_.kind)) thread_state.place = Place{};
+}
+MakesOnHost::~MakesOnHost() {
+  thread_state.place = before_;
 }
 
 }  // namespace argosy::op
