@@ -52,12 +52,14 @@ def test_all_forms_without_a_wait(dtype, form):
 
 def test_values_are_written_into_a_tensor_of_another_device():
     with paddle.device_guard(SECOND):
-        there = paddle.zeros([3, 4], "float64")
-    x = paddle.to_tensor([1.0, 2.0, 3.0, 4.0])
+        there = paddle.zeros([4, 6])
+    address = there.data_ptr()
+    x = paddle.to_tensor(X, "float32")
     before = _core.host_waits()
-    _core.ops.assign_(there, x) if hasattr(_core.ops, "assign_") else there.copy_(x.to(SECOND))
+    there.set_value(x)
     assert _core.host_waits() == before
-    assert there.sum().item() in (10.0, 30.0)
+    assert there.data_ptr() == address and str(there.place) == f"Place({SECOND})"
+    np.testing.assert_array_equal(there.numpy(), x.numpy())
 
 
 def test_what_was_copied_may_be_written_and_dropped_at_once():
@@ -111,12 +113,11 @@ def test_what_failed_on_one_device_is_not_gone_on_with_on_the_other():
 
 
 def test_a_wait_for_an_event_of_another_device():
-    x = slow()
+    slow()
     event = paddle.device.current_stream(FIRST).record_event()
     before = _core.host_waits()
     paddle.device.current_stream(SECOND).wait_event(event)
     assert _core.host_waits() == before
-    assert event.place is None or str(x.place) == f"Place({FIRST})"
     paddle.device.synchronize(SECOND)
     assert event.query()  # the other device came to its end only after it
 
