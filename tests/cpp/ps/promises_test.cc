@@ -159,6 +159,32 @@ TEST_F(Promises, ALogIsOfTheTablesItWasWrittenWith) {
   EXPECT_EQ(value(1), 1);
 }
 
+TEST_F(Promises, RecordsAreReplayedWithTheRulesThatAppliedThem) {
+  OptimizerConfig& rule = options_.tables[0].accessor.embedding;
+  rule.rule = "sgd";
+  rule.learning_rate = 0.5f;
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  ASSERT_EQ(value(5), -0.5f);
+  rule.learning_rate = 0.25f;
+  options_.tables[0].name = "called otherwise";
+  kill_and_start();
+  EXPECT_EQ(value(5), -0.5f);
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok) << "it was applied before";
+  ASSERT_EQ(code(push(kOne, 2, {5})), Code::ok);
+  EXPECT_EQ(value(5), -0.75f);
+  kill_and_start();
+  EXPECT_EQ(value(5), -0.75f);
+  // Without a log from now on.
+  rule.learning_rate = 4;
+  options_.durability = "snapshot";
+  kill_and_start();
+  EXPECT_EQ(value(5), -0.75f);
+  options_.durability = "log";
+  kill_and_start();
+  EXPECT_EQ(value(5), -0.75f);
+}
+
 // --- load ---
 
 TEST_F(Promises, ALoadWhoseAnswerWasLostDoesNotUndoWhatCameAfter) {

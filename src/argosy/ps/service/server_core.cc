@@ -67,6 +67,7 @@ Core::Core(const ServerOptions& options)
       << options.servers << "), got " << options.index << '.';
   ARGOSY_CHECK(options.workers > 0, invalid_argument)
       << "[parameter_server] workers: expected at least 1, got 0.";
+  end_log_of_other_settings(options);
   for (const TableConfig& config : options.tables) {
     ARGOSY_CHECK(!find(config.id), invalid_argument)
         << "[parameter_server] two tables have the id " << config.id
