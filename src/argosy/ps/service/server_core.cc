@@ -86,7 +86,11 @@ Core::Core(const ServerOptions& options)
   durability_->recover();
   if (!recovered_ && !options.load_from.empty())
     durability_->load(Directory::open(options.load_from), options.load_mode);
-  tasks_ = std::make_unique<Tasks>(*durability_);
+  else if (!options.load_from.empty())
+    ARGOSY_LOG(warning) << "[parameter_server] server " << options.index
+                        << " goes on with the tables in '" << own_directory(options)
+                        << "', and does not load '" << options.load_from << "'.";
+  tasks_ = std::make_unique<Tasks>(*durability_, options.thread_count());
   const std::string on_disk = names_on_disk(options.tables);
   if (!on_disk.empty()) disk_calls_ = std::make_unique<DiskCalls>(options.thread_count(), on_disk);
   durability_->begin();

@@ -1,5 +1,6 @@
 #include "argosy/ps/service/server_tasks.h"
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -9,6 +10,7 @@
 namespace argosy::ps {
 namespace {
 
+constexpr uint32_t kMaxPasses = 4;
 constexpr uint32_t kMaxApart = 16;
 constexpr uint32_t kMoreFirst = 8;  // beside them
 
@@ -35,8 +37,10 @@ Failure current_failure() {
   }
 }
 
-Tasks::Tasks(Durability& durability) : durability_(durability) {
-  thread_ = std::thread([this] { run(); });
+Tasks::Tasks(Durability& durability, uint32_t cores)
+    : durability_(durability), running_(std::min(cores, kMaxPasses)) {
+  const uint32_t threads = running_;
+  for (uint32_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
 void Tasks::in_pass(Passing how, Work work, Refuse refuse) {
@@ -75,7 +79,7 @@ void Tasks::run() {
     one = {};
     lock.lock();
   }
-  ended_ = true;
+  --running_;
   changed_.notify_all();
 }
 
@@ -105,16 +109,17 @@ void Tasks::ended_apart() {
 }
 
 bool Tasks::stop(std::chrono::milliseconds limit) {
-  if (!thread_.joinable()) return true;
+  if (threads_.empty()) return true;
   {
     WaitLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
     if (!changed_.wait_for(lock, limit,
-                           [&]() ARGOSY_REQUIRES(mutex_) { return ended_ && apart_ == 0; }))
+                           [&]() ARGOSY_REQUIRES(mutex_) { return running_ == 0 && apart_ == 0; }))
       return false;
   }
-  thread_.join();
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
   return true;
 }
 
