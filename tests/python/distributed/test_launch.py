@@ -242,7 +242,8 @@ def test_a_server_without_a_snapshot_ends_the_job(launch):
             os.kill(pid, signal.SIGKILL)
     code, out, err = job.wait()
     assert code == 1
-    assert "server 0 died before its first snapshot" in err and "Do this: start the job again" in err
+    assert "server 0 died before its first snapshot" in err
+    assert "Do this: start the job again" in err
 
 
 # The server leaves a mark in its state; all go on until the file `end` is there.

@@ -94,7 +94,8 @@ void write_log_tables(const std::string& directory, const ServerOptions& options
   json list = json::array();
   for (const TableConfig& t : options.tables) {
     if (t.kind == "barrier") continue;
-    list.push_back({{"id", t.id}, {"what", form_of(t)}, {"config", json::parse(settings_of(t))[0]}});
+    list.push_back(
+        {{"id", t.id}, {"what", form_of(t)}, {"config", json::parse(settings_of(t))[0]}});
   }
   const json file = {{"format", 1}, {"workers", options.workers}, {"tables", list}};
   const std::string text = file.dump(2) + "\n";

@@ -80,7 +80,9 @@ class ARGOSY_API Windows {
     void set(uint64_t sequence) { word(sequence) |= bit(sequence); }
     void reset(uint64_t sequence) { word(sequence) &= ~bit(sequence); }
     void reset() { words = {}; }
-    bool test(uint64_t sequence) const { return words[sequence / 64 % words.size()] & bit(sequence); }
+    bool test(uint64_t sequence) const {
+      return words[sequence / 64 % words.size()] & bit(sequence);
+    }
 
    private:
     static uint64_t bit(uint64_t sequence) { return uint64_t{1} << sequence % 64; }
@@ -91,11 +93,11 @@ class ARGOSY_API Windows {
     std::vector<Waiter> waiters;
   };
   struct Window {
-    uint64_t born;                // counts clients in the order in which they became known
-    uint64_t floor = 1;           // the lowest number that is not refused
-    uint64_t highest = 0;         // claimed or applied
-    uint64_t position = 0;        // of the last record
-    uint64_t rows = 0;            // that it made or is about to make
+    uint64_t born;          // counts clients in the order in which they became known
+    uint64_t floor = 1;     // the lowest number that is not refused
+    uint64_t highest = 0;   // claimed or applied
+    uint64_t position = 0;  // of the last record
+    uint64_t rows = 0;      // that it made or is about to make
     Marks applied, refused;
     std::vector<std::pair<uint64_t, Failure>> reasons;  // of the last few that were refused
     std::vector<Running> running;
