@@ -1,50 +1,29 @@
 #include "argosy/ps/service/durable_copy.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <optional>
 #include <thread>
 
 #include "argosy/base/error.h"
-#include "argosy/ps/service/on_threads.h"
 
 namespace argosy::ps {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Pushes wait while one piece is copied, by so many threads: a few ms.
-constexpr uint64_t kPieceBytes = uint64_t{4} << 20;  // for each of them
-constexpr size_t kPieceThreads = 4;
+// Pushes wait while one piece is copied: a few ms.
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 // While there are pushes, a copy takes no more of the disk and the cores than this, in bytes a
 // second.
 constexpr double kPace = 220e6;
 
 struct Copy {
+  uint32_t shard;
   Rows rows;
   std::vector<Key> deleted;
 };
-
-// Copies shards from `first` on, until they have kPieceBytes for each thread. copies[i] is of shard
-// first + i, and keeps its memory from one piece to the next. Returns the shard behind the last.
-uint32_t copy_piece(SparseTable* table, uint32_t first, const Copier::What& what, size_t threads,
-                    std::vector<Copy>* copies, uint64_t* bytes) {
-  std::atomic<uint32_t> next{first};
-  std::atomic<uint64_t> copied{0};
-  on_threads(threads, [&](size_t) {
-    for (uint32_t shard; copied < threads * kPieceBytes && (shard = next++) < kShards;) {
-      Copy& copy = (*copies)[shard - first];
-      copy.rows.clear();
-      copy.deleted.clear();
-      table->copy_shard(shard, what.selection, what.mark, &copy.rows, &copy.deleted);
-      copied += copy.rows.bytes.size() + 8 * (copy.rows.keys.size() + copy.deleted.size());
-    }
-  });
-  *bytes = copied;
-  return std::min(next.load(), kShards);
-}
 
 }  // namespace
 
@@ -104,28 +83,34 @@ uint64_t Copier::copy(SnapshotWriter* writer, const std::vector<SparseTable*>& t
                       std::vector<Scores>* scores) {
   uint64_t sum = 0;
   Pace pace(gate_);
-  std::vector<Copy> copies(kShards);
-  // While pushes wait, their cores are free.
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const size_t threads = what.consistent ? std::min(cores, kPieceThreads) : 1;
+  std::vector<Copy> copies;
   for (SparseTable* table : tables) {
     if (scores) scores->push_back({table, {}, {}});
-    for (uint32_t shard = 0, end; shard < kShards; shard = end) {
+    for (uint32_t shard = 0; shard < kShards;) {
       interrupted();
       pace.wait();
       uint64_t bytes = 0, position = 0;
+      size_t n = 0;
       {
         std::optional<Alone> alone;
         if (what.consistent) {
           alone.emplace(gate_, limit_, "a snapshot");
           position = log_ ? log_->last() : 0;
         }
-        end = copy_piece(table, shard, what, threads, &copies, &bytes);
+        for (; shard < kShards && bytes < kPieceBytes; ++shard, ++n) {
+          if (n == copies.size()) copies.emplace_back();
+          Copy& copy = copies[n];
+          copy.shard = shard;
+          copy.rows.clear();
+          copy.deleted.clear();
+          table->copy_shard(shard, what.selection, what.mark, &copy.rows, &copy.deleted);
+          bytes += copy.rows.bytes.size() + 8 * (copy.rows.keys.size() + copy.deleted.size());
+        }
       }
-      for (uint32_t s = shard; s < end; ++s) {
-        const Copy& copy = copies[s - shard];
+      for (size_t i = 0; i < n; ++i) {
+        const Copy& copy = copies[i];
         if (!what.positions && copy.rows.keys.empty() && copy.deleted.empty()) continue;
-        writer->write(*table, s, position, copy.rows, copy.deleted);
+        writer->write(*table, copy.shard, position, copy.rows, copy.deleted);
         if (scores) add_scores(copy.rows, &scores->back());
       }
       sum += bytes;

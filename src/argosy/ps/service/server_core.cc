@@ -90,7 +90,7 @@ Core::Core(const ServerOptions& options)
     ARGOSY_LOG(warning) << "[parameter_server] server " << options.index
                         << " goes on with the tables in '" << own_directory(options)
                         << "', and does not load '" << options.load_from << "'.";
-  tasks_ = std::make_unique<Tasks>(*durability_, options.thread_count());
+  tasks_ = std::make_unique<Tasks>(*durability_);
   const std::string on_disk = names_on_disk(options.tables);
   if (!on_disk.empty()) disk_calls_ = std::make_unique<DiskCalls>(options.thread_count(), on_disk);
   durability_->begin();

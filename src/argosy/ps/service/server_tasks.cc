@@ -1,6 +1,5 @@
 #include "argosy/ps/service/server_tasks.h"
 
-#include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -10,7 +9,6 @@
 namespace argosy::ps {
 namespace {
 
-constexpr uint32_t kMaxPasses = 4;
 constexpr uint32_t kMaxApart = 16;
 constexpr uint32_t kMoreFirst = 8;  // beside them
 
@@ -37,10 +35,8 @@ Failure current_failure() {
   }
 }
 
-Tasks::Tasks(Durability& durability, uint32_t cores)
-    : durability_(durability), running_(std::min(cores, kMaxPasses)) {
-  const uint32_t threads = running_;
-  for (uint32_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+Tasks::Tasks(Durability& durability) : durability_(durability) {
+  thread_ = std::thread([this] { run(); });
 }
 
 void Tasks::in_pass(Passing how, Work work, Refuse refuse) {
@@ -79,7 +75,7 @@ void Tasks::run() {
     one = {};
     lock.lock();
   }
-  --running_;
+  ended_ = true;
   changed_.notify_all();
 }
 
@@ -109,17 +105,16 @@ void Tasks::ended_apart() {
 }
 
 bool Tasks::stop(std::chrono::milliseconds limit) {
-  if (threads_.empty()) return true;
+  if (!thread_.joinable()) return true;
   {
     WaitLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
     if (!changed_.wait_for(lock, limit,
-                           [&]() ARGOSY_REQUIRES(mutex_) { return running_ == 0 && apart_ == 0; }))
+                           [&]() ARGOSY_REQUIRES(mutex_) { return ended_ && apart_ == 0; }))
       return false;
   }
-  for (std::thread& t : threads_) t.join();
-  threads_.clear();
+  thread_.join();
   return true;
 }
 

@@ -5,7 +5,6 @@
 #include <deque>
 #include <functional>
 #include <thread>
-#include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/durability.h"
@@ -19,11 +18,10 @@ class Tasks {
   using Work = std::function<void()>;
   using Refuse = std::function<void(Failure)>;
 
-  // `cores`: of the server. As many passes at most begin at once where one kept them out.
-  Tasks(Durability& durability, uint32_t cores);
+  explicit Tasks(Durability& durability);
   ~Tasks() { stop(std::chrono::milliseconds(0)); }
 
-  // `work` within a pass, which it leaves: here if that needs no waiting, else by a thread for
+  // `work` within a pass, which it leaves: here if that needs no waiting, else by the thread for
   // it. `refuse` instead, if the pass cannot be had.
   void in_pass(Passing how, Work work, Refuse refuse);
   // By a thread of its own; false if there are too many. `first`: others may wait for this one.
@@ -46,8 +44,8 @@ class Tasks {
   std::deque<Waiting> waiting_ ARGOSY_GUARDED_BY(mutex_);
   uint32_t apart_ ARGOSY_GUARDED_BY(mutex_) = 0;  // threads of apart
   bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
-  uint32_t running_ ARGOSY_GUARDED_BY(mutex_) = 0;  // of threads_
-  std::vector<std::thread> threads_;
+  bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
 };
 
 // What is being thrown, as an answer. For catch blocks.

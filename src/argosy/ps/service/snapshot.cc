@@ -1,11 +1,14 @@
 #include "argosy/ps/service/snapshot.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "argosy/base/error.h"
-#include "argosy/ps/service/on_threads.h"
 
 namespace argosy::ps {
 namespace {
@@ -81,6 +84,29 @@ OpenPart open_part(const std::string& directory, const std::string& save, uint32
         << " bytes for " << n << " numbers. Do this: restore the file, or load an older save.";
   }
   return part;
+}
+
+// Calls work(i) for i in [0, n) from several threads; the first error is thrown.
+template <class F>
+void on_threads(size_t n, F&& work) {
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto run = [&] {
+    try {
+      for (size_t i; (i = next++) < n;) work(i);
+    } catch (...) {
+      next = n;
+      std::lock_guard guard(mutex);
+      if (!error) error = std::current_exception();
+    }
+  };
+  const size_t count = std::min<size_t>({n, std::max(1u, std::thread::hardware_concurrency()), 8});
+  std::vector<std::thread> threads;
+  for (size_t t = 1; t < count; ++t) threads.emplace_back(run);
+  run();
+  for (std::thread& t : threads) t.join();
+  if (error) std::rethrow_exception(error);
 }
 
 void keep_own(Rows* rows, std::vector<Key>* deleted, uint32_t server, uint32_t servers) {
