@@ -32,10 +32,10 @@ class SmallDisk:
     def __init__(self, path):
         self.path, self.ballast = str(path), str(path / "ballast")
 
-    def fill(self):
-        """Leaves no room for another page."""
+    def fill(self, leave=0):
+        """Leaves so many bytes; none: no room for another page."""
         with open(self.ballast, "ab", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
+            while not leave or os.statvfs(self.path).f_bavail * 4096 > leave:
                 file.write(bytes(4096))
 
     def free(self):
@@ -182,6 +182,33 @@ def test_a_snapshot_has_no_room(disk):
         server.kill()
         server.start()
         assert (pull(server.client, np.arange(20_000)) == 2).all()
+
+
+def test_a_snapshot_leaves_the_log_its_room(disk):
+    """One that would not fit is not begun: pushes go on."""
+    options = {"durability": "log", "directory": disk.path, "snapshot_every": 1}
+    keys = np.arange(200_000)
+    with Server(**options) as server:
+
+        def wait_for(what):
+            deadline = time.monotonic() + LIMIT
+            while not what(stats(server.client)[0]["durability"]):
+                assert time.monotonic() < deadline
+                push(server.client, keys[:10])
+
+        push(server.client, keys)
+        wait_for(lambda d: d["snapshots"] >= 1)
+        # All rows change, so that after the next one, which adds to it, a complete one is due.
+        push(server.client, keys)
+        wait_for(lambda d: d["snapshots"] >= 3 or "needed" in d["last_failure"])
+        disk.fill(leave=4 << 20)
+        push(server.client, keys[:100_000])
+        wait_for(lambda d: "has room for" in d["last_failure"])
+        assert os.statvfs(disk.path).f_bavail * 4096 > 1 << 20
+        before = pull(server.client, keys)
+        server.kill()
+        server.start()
+        assert (pull(server.client, keys) == before).all()
 
 
 def test_the_last_snapshot_has_no_room(disk):
