@@ -392,6 +392,22 @@ TEST_F(SsdPromises, WhatAFullDiskRefusedDoesNotComeBack) {
   EXPECT_EQ(value(9999), 1);
 }
 
+// A log that other settings made is brought to its end over the same database.
+TEST_F(SsdPromises, RowsOnDiskAreMadeAgainWithTheSettingsOfThen) {
+  OptimizerConfig& rule = options_.tables[0].accessor.embedding;
+  rule.rule = "sgd";
+  rule.learning_rate = 0.5f;
+  start();
+  ASSERT_EQ(code(push(kOne, 1, keys(0, 3000))), Code::ok);
+  rule.learning_rate = 0.25f;
+  options_.tables[0].memory_rows = 2048;
+  for (float expected = -0.5f; expected > -1.1f; expected -= 0.25f) {
+    kill_and_start();
+    for (const Key key : {0, 1500, 2999}) EXPECT_EQ(value(key), expected);
+    ASSERT_EQ(code(push(kOne, static_cast<uint64_t>(-4 * expected), keys(0, 3000))), Code::ok);
+  }
+}
+
 // The client was told that it was refused: an attempt that was on its way meanwhile is late.
 TEST_F(Promises, WhatWasRefusedIsNotAppliedByALateAttempt) {
   start();
