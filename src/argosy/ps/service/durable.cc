@@ -37,8 +37,7 @@ class Store final : public Durability {
     ARGOSY_CHECK(!o.directory.empty(), invalid_argument)
         << "[parameter_server] durability '" << o.durability
         << "' needs a directory. Do this: name one on a local disk.";
-    k_.own = join_path(o.directory,
-                       "server-" + std::to_string(o.index) + "-of-" + std::to_string(o.servers));
+    k_.own = own_directory(o);
   }
   ~Store() override { stop(); }
 
@@ -275,6 +274,11 @@ bool Store::stop() {
 }
 
 }  // namespace
+
+std::string own_directory(const ServerOptions& o) {
+  return join_path(o.directory,
+                   "server-" + std::to_string(o.index) + "-of-" + std::to_string(o.servers));
+}
 
 std::unique_ptr<Durability> make_durability(Host& host) {
   return std::make_unique<Store>(host);

@@ -67,6 +67,7 @@ Core::Core(const ServerOptions& options)
       << options.servers << "), got " << options.index << '.';
   ARGOSY_CHECK(options.workers > 0, invalid_argument)
       << "[parameter_server] workers: expected at least 1, got 0.";
+  end_log_of_other_settings(options);
   for (const TableConfig& config : options.tables) {
     ARGOSY_CHECK(!find(config.id), invalid_argument)
         << "[parameter_server] two tables have the id " << config.id
@@ -85,6 +86,10 @@ Core::Core(const ServerOptions& options)
   durability_->recover();
   if (!recovered_ && !options.load_from.empty())
     durability_->load(Directory::open(options.load_from), options.load_mode);
+  else if (!options.load_from.empty())
+    ARGOSY_LOG(warning) << "[parameter_server] server " << options.index
+                        << " goes on with the tables in '" << own_directory(options)
+                        << "', and does not load '" << options.load_from << "'.";
   tasks_ = std::make_unique<Tasks>(*durability_);
   const std::string on_disk = names_on_disk(options.tables);
   if (!on_disk.empty()) disk_calls_ = std::make_unique<DiskCalls>(options.thread_count(), on_disk);

@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "argosy/base/error.h"
+#include "argosy/base/log.h"
+#include "argosy/ps/service/durable_file.h"
+#include "argosy/ps/service/log_tables.h"
 #include "argosy/ps/service/server_core.h"
 
 // What a server writes to its log and snapshots about itself, and how it becomes of it again; and
@@ -34,6 +38,24 @@ void check_fits(bool right, const Header& h, uint64_t position) {
 }
 
 }  // namespace
+
+void Core::end_log_of_other_settings(const ServerOptions& options) {
+  if (options.durability == "none" || options.directory.empty()) return;
+  const std::string log = join_path(own_directory(options), "log");
+  const std::optional<ServerOptions> before = options_of_log(log, options);
+  if (!before) return;
+  ARGOSY_LOG(info) << "[log] '" << log
+                   << "' was written by servers with other settings of tables or another number of "
+                      "workers: what it holds goes into a snapshot first.";
+  try {
+    Core(*before).durability_->snapshot();
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string("[log] '") + log +
+                              "' was written with other settings, and no snapshot of it can be "
+                              "made: " +
+                              e.what());
+  }
+}
 
 uint64_t Core::append(const Request& request) {
   const Header& h = request.header;
