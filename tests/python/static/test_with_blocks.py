@@ -111,3 +111,9 @@ def test_switch_used_wrongly():
             switch.case(x),
         ):
             pass
+
+
+def test_a_loop_asks_for_one_element():
+    i = argosy.zeros([1])
+    with pytest.raises(TypeError, match="cond must return a bool tensor of one element. Do this: "):
+        static.nn.while_loop(lambda i: argosy.ones([2, 2]) < 3, lambda i: i + 1, [i])
