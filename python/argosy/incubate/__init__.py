@@ -5,8 +5,8 @@ from __future__ import annotations
 from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
 from . import asp, autograd, autotune, layers, nn, optimizer
-from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .generators import get_rng_state, set_rng_state
+from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import LookAhead, ModelAverage
 from .word_vectors import skip_gram, skip_gram_noise
