@@ -158,6 +158,25 @@ def alias(**names):
     return decorate
 
 
+def also_named(**names):
+    """Decorator of a layer's ``forward``: calls of the layer also take keyword ``other=`` for its
+    argument, also_named(other="x"). Layer.__call__ renames; a call without keywords pays nothing."""
+
+    def decorate(forward):
+        forward.also_named = names
+        return forward
+
+    return decorate
+
+
+def renamed(forward, kwargs):
+    """The keywords of a call as ``forward`` names them, see also_named."""
+    for other, name in getattr(forward, "also_named", {}).items():
+        if other in kwargs and name not in kwargs:
+            kwargs[name] = kwargs.pop(other)
+    return kwargs
+
+
 def into(out, result):
     """Puts a result into the tensor given as `out=`, and returns it; the result itself where out is
     None."""

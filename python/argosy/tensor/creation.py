@@ -179,6 +179,11 @@ def cuda(self, device_id=0, blocking=True):
 
     Raises:
         ValueError: There is no such device.
+
+    Example:
+        >>> x = argosy.ones([2])
+        >>> if argosy.device.cuda.device_count():
+        ...     x = x.cuda()
     """
     check_blocking("cuda", blocking)
     return on_place(self, CUDAPlace(device_id or 0), "cuda", blocking is not False)

@@ -2,7 +2,7 @@
 
 from argosy import _backward, _core
 from argosy._core import Tensor
-from argosy._support import checked_seeds, no_dump
+from argosy._support import alias, checked_seeds, no_dump
 from argosy.device.place import checked_place, has_streams
 from argosy.tensor.creation import check_blocking, on_place
 from argosy.tensor.printing import tensor_repr
@@ -225,6 +225,7 @@ def detach_(self):
     return _core.detach_(self)
 
 
+@alias(obj="x")
 def is_tensor(x):
     """Whether something is a Tensor.
 

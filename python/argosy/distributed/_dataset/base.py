@@ -34,6 +34,21 @@ class DatasetBase:
     sequences; another takes as many numbers as its sizes after the first say. int64 variables take
     unsigned feature signs up to 2**64 - 1 and hold the same bits. Blank lines are passed over. Files
     may be packed by gzip.
+
+    Example:
+        >>> import tempfile
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 2], "float32")
+        >>> dataset = argosy.distributed.QueueDataset()
+        >>> dataset.init(batch_size=2, use_var=[x])
+        >>> with tempfile.NamedTemporaryFile("w") as file:
+        ...     _ = file.write("2 0.5 2.5\\n2 1.0 0.0\\n")
+        ...     file.flush()
+        ...     dataset.set_filelist([file.name])
+        ...     exe = argosy.static.Executor()
+        ...     exe.infer_from_dataset(dataset=dataset)
+        >>> dataset.get_bad_line_count()
+        0
     """
 
     def __init__(self):

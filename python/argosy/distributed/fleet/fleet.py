@@ -43,6 +43,8 @@ class Fleet:
         (0, 1, 0, 1)
         >>> fleet.local_rank(), fleet.server_endpoints(), len(fleet.local_device_ids())
         (0, [], 1)
+        >>> len(fleet.world_device_ids()), fleet.all_reduce(np.array([1.0])).tolist()
+        (1, [1.0])
         >>> x = argosy.static.data("x", [2, 3], "float32")
         >>> loss = argosy.static.nn.fc(x, 1).mean()
         >>> sgd = fleet.distributed_optimizer(argosy.optimizer.SGD(0.1))
@@ -52,8 +54,21 @@ class Fleet:
         >>> fleet.init_worker()
         >>> len(exe.run(feed={"x": np.ones([2, 3], "float32")}, fetch_list=[loss]))
         1
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     fleet.save(folder + "/state", executor=exe)
+        ...     fleet.save_inference_model(exe, folder + "/model", ["x"], [loss])
         >>> fleet.barrier_worker(), fleet.stop_worker()
         (None, None)
+
+    What only a job with servers has (its workers ask them)::
+
+        fleet.init_server("folder"); fleet.run_server()  # in the servers
+        fleet.save_one_table(0, "folder", 0); fleet.load_one_table(0, "folder", 0)
+        fleet.save_dense_params(exe, "folder", scope, program)
+        fleet.load_inference_model("folder", 0)
+        fleet.save_cache_model("folder", table_id=0); fleet.save_cache_table(0, 1)
+        fleet.set_date(0, "20261127"); fleet.print_table_stat(0, 1, 0)
     """
 
     def __init__(self):
@@ -537,8 +552,17 @@ class Fleet:
         self._worker("init_worker").init_worker(scopes)
 
     def init_server(self, *args, **kwargs):
-        """Makes this server's tables: init_server(dirname=None, var_names=None). dirname: a model
-        that save_persistables wrote, to start from."""
+        """Makes this server's tables: init_server(dirname=None, var_names=None).
+
+        Args:
+            args: dirname (str): a model that save_persistables wrote, to start from; var_names
+                (list[str]): which of its tables; default: all.
+            kwargs: The same by name.
+
+        Raises:
+            RuntimeError: It was called on a worker.
+            TypeError: These are other arguments.
+        """
         part = self._part("init_server")
         if not self._roles()._is_server() and not self._roles()._is_non_distributed():
             raise RuntimeError(
@@ -583,7 +607,14 @@ class Fleet:
     def save(self, dirname, feed=[], fetch=[], **configs):
         """save_inference_model when feed and fetch are given, else save_persistables.
 
-        configs: mode; main_program; executor.
+        Args:
+            dirname (str): The folder.
+            feed (list[Tensor | str]): What an inference model is fed.
+            fetch (list[Tensor]): What it predicts.
+            configs: mode (int), main_program (Program), executor (Executor).
+
+        Raises:
+            ValueError: There is only one of feed and fetch, or another name in configs.
         """
         only_known("fleet.save", configs, ("mode", "main_program", "executor"))
         mode = configs.get("mode", 0)
@@ -644,7 +675,17 @@ class Fleet:
         mode=0,
     ):
         """Saves what predicts target_vars from feeded_var_names: the pruned program, its dense
-        parameters, and tables as save_persistables(mode)."""
+        parameters, and tables as save_persistables(mode).
+
+        Args:
+            executor (Executor): Where the Program runs.
+            dirname (str): The folder.
+            feeded_var_names (list[str]): What it is fed.
+            target_vars (list[Tensor]): What it predicts.
+            main_program (Program, optional): Whose; default: the default one.
+            export_for_deployment (bool): Has no effect; False gives a warning.
+            mode (int): See save_persistables.
+        """
         check_executor("save_inference_model", executor)
         if not export_for_deployment:
             no_effect(
@@ -724,8 +765,17 @@ class Fleet:
         )
 
     def save_cache_model(self, dirname, **configs):
-        """Saves the rows shown most often, for a serving cache: table_id=0; mode has no effect. How many: the strategy's sparse_table_cache_rate (0.00055) of the
-        table's rows, rounded up; all rows of a table that counts no shows. Returns their number."""
+        """Saves the rows shown most often, for a serving cache. How many: the strategy's
+        sparse_table_cache_rate (0.00055) of the table's rows, rounded up; all rows of a table that counts
+        no shows.
+
+        Args:
+            dirname (str): The folder.
+            configs: table_id (int): the table, 0 by default; mode has no effect.
+
+        Returns:
+            int: How many rows there are.
+        """
         only_known("fleet.save_cache_model", configs, ("mode", "table_id"))
         no_effect(
             "fleet.save_cache_model", "rows are saved with their state, as mode 0 does",

@@ -3,6 +3,8 @@ condition is symbolic, run at once where it is known."""
 
 import itertools
 
+import numpy as np
+
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import is_symbolic, listed, no_effect
@@ -35,7 +37,8 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
         What the function returns.
 
     Raises:
-        TypeError: A function cannot be called, or the branches return values of other kinds or dtypes.
+        TypeError: pred is no tensor, a function cannot be called, or the branches return values of other
+            kinds or dtypes.
         ValueError: They return different numbers of values.
 
     Example:
@@ -52,6 +55,11 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
                 f"[cond] {label}: expected a callable, got {type(fn).__name__}. Do this: pass a"
                 " function without arguments."
             )
+    if not isinstance(pred, (Tensor, bool, np.bool_)):
+        raise TypeError(
+            f"[cond] pred: expected a bool tensor of one element, got {type(pred).__name__}. Do this:"
+            " compare first, as in x.sum() > 0."
+        )
     if not is_symbolic(pred):
         chosen = true_fn if bool(pred) else false_fn
         return chosen() if chosen is not None else None
