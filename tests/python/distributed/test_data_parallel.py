@@ -23,9 +23,18 @@ def test_networks_train_as_one(network, count):
         assert "all is well" in rank.text
 
 
+IN_PARTS = {"ARGOSY_COMM_ENGINE": "tcp", "PARTS": "1"}
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_exchange_while_backward_goes_on(count):
     for rank in ranks.run("overlap", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_exchange_of_parts_of_a_gradient(count):
+    for rank in ranks.run("overlap", count, environ=IN_PARTS, limit=120):
         assert "all is well" in rank.text
 
 
@@ -38,8 +47,9 @@ def test_parameters_that_are_left_out(count):
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("seed", [1, 2])  # an even one: all parameters are used
 def test_random_passes(seed, count):
-    for rank in ranks.run("random_passes", count, str(seed), "30"):
-        assert "all is well" in rank.text
+    for environ in ({}, IN_PARTS):
+        for rank in ranks.run("random_passes", count, str(seed), "30", environ=environ):
+            assert "all is well" in rank.text
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
