@@ -30,7 +30,7 @@ std::string describe(const Header& h) {
   if (h.kind == Kind::barrier) return m.str();
   if (h.kind == Kind::new_group) {
     m << " of " << h.count << " ranks (list " << h.detail << ')';
-    if (h.way) m << " by " << name_of(static_cast<Algorithm>(h.way - 1));
+    if (h.root >= 0) m << " by " << name_of(static_cast<Algorithm>(h.root));
     return m.str();
   }
   if (h.kind == Kind::send) {
