@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include "argosy/base/profile.h"
 #include "argosy/comm/groups.h"
 #include "argosy/comm/process_group.h"
 #include "argosy/comm/recorder.h"
@@ -132,6 +133,9 @@ PyObject* f_call(Args a) {
   std::shared_ptr<Work> work;
   {
     WithoutGil no_gil;
+    // Of asynchronous calls the group's thread tells the profiler.
+    const bool told = mode == Mode::sync && profile::enabled();
+    profile::Scope scope(told ? profile::intern(kind) : nullptr, profile::Kind::communication);
     if (kind == "barrier")
       work = g->barrier(mode);
     else if (kind == "all_reduce")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/profile.h"
 #include "argosy/comm/board.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/exchange.h"
@@ -125,7 +126,7 @@ std::shared_ptr<ProcessGroup> ProcessGroup::subgroup(const std::vector<int>& ran
   ARGOSY_CHECK(!ranks.empty(), invalid_argument) << "[new_group] ranks: expected one at least.";
   auto t = task(Kind::new_group, DType::uint8, Reduce::none, -1);
   t->job.header.detail = hash;
-  t->job.header.way = algorithm ? static_cast<uint8_t>(*algorithm) + 1 : 0;
+  if (algorithm) t->job.header.root = static_cast<int32_t>(*algorithm);
   t->count(static_cast<int64_t>(ranks.size()));
   submit(std::move(t), Mode::sync);
   const uint32_t number = next_number_++;
@@ -468,7 +469,10 @@ void ProcessGroup::loop() {
       task = std::move(queue_.front());
       queue_.pop_front();
     }
-    execute(*task);
+    {
+      profile::Scope scope(name_of(task->kind()), profile::Kind::communication);
+      execute(*task);
+    }
     MutexLock lock(mutex_);
     busy_ = false;
   }
