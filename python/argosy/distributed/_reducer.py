@@ -60,7 +60,7 @@ class _Plan:
             is none.
     """
 
-    def __init__(self, parameters, order, forms, several, limits, in_parts):
+    def __init__(self, parameters, order, forms, several, limits, in_parts=False):
         self.dtypes = {i: _FORMS[form][0] for i, form in enumerate(forms) if form}
         self.rows = [i for i in order if forms[i] and _FORMS[forms[i]][1]]
         dense = [i for i in order if forms[i] and not _FORMS[forms[i]][1]]
