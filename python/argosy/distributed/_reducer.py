@@ -29,8 +29,9 @@ _FORMS = [None] + [
 # smaller ones than these bytes, and not in larger ones than the limits.
 _BUCKETS, _LEAST = 6, 1 << 20
 # Over a network the last gradient that is large travels in parts, some of its rows while others are computed:
-# nothing else is left to be computed meanwhile. In so many at most.
-_PARTS = 4
+# nothing else is left to be computed meanwhile. In so many at most; gradients of fewer bytes, such as that of
+# the same layer's bias, go after it.
+_PARTS, _SMALL = 4, 1 << 16
 
 
 class _Planned:
@@ -73,22 +74,31 @@ class _Plan:
 
         self.early = buckets([i for i in dense if not several[i]])
         self.late = buckets([i for i in dense if several[i]])
+        self.parted, self.ends = self._parts_of_last(parameters) if in_parts else (None, None)
         self.place = {i: k for k, bucket in enumerate(self.early) for i in bucket}
         self.stale = False
-        self.parted, self.ends = self._parts_of_last(parameters) if in_parts else (None, None)
 
     def _parts_of_last(self, parameters):
-        for place in reversed(range(len(self.early))):
-            items = [_Planned(i, parameters[i], self.dtypes[i]) for i in self.early[place]]
-            size = sum(one.size * one.element_size() for one in items)
-            count = min(_PARTS, 2 * size // _LEAST)
-            if count < 2:
-                continue
-            rows = parameters[self.early[place][0]].shape[:1]
-            if len(items) > 1 or not rows or rows[0] < count:
-                break
-            return place, [rows[0] * (k + 1) // count for k in range(count)]
-        return None, None
+        def size_of(bucket):
+            items = [_Planned(i, parameters[i], self.dtypes[i]) for i in bucket]
+            return sum(one.size * one.element_size() for one in items)
+
+        sizes = [size_of(bucket) for bucket in self.early]
+        large = [place for place, size in enumerate(sizes) if 2 * size // _LEAST > 1]
+        if not large:
+            return None, None
+        place = large[-1]
+        count, rows = (
+            min(_PARTS, 2 * sizes[place] // _LEAST),
+            parameters[self.early[place][0]].shape,
+        )
+        if len(self.early[place]) > 1 or not rows or rows[0] < count:
+            return None, None
+        first = place
+        while first > 0 and sizes[first - 1] < _SMALL:
+            first -= 1
+        self.early.insert(first, self.early.pop(place))
+        return first, [rows[0] * (k + 1) // count for k in range(count)]
 
     def add(self, index, form):
         """Takes in a parameter of which nothing was known, for this pass."""

@@ -135,7 +135,9 @@ def test_the_last_large_gradient_travels_in_parts():
 
     def parts(shapes):
         forms, once = [dense] * len(shapes), [0] * len(shapes)
-        plan = _Plan([argosy.ones(s) for s in shapes], range(len(shapes)), forms, once, limits, True)
+        plan = _Plan(
+            [argosy.ones(s) for s in shapes], range(len(shapes)), forms, once, limits, True
+        )
         return (plan.ends and plan.early[plan.parted]), plan.ends
 
     large, thin, flat = [1024, 1024], [2, 1 << 19], [1 << 20]  # 4 MB each
@@ -145,5 +147,10 @@ def test_the_last_large_gradient_travels_in_parts():
     assert parts([[400, 1024]]) == ([0], [133, 266, 400])
     assert parts([large, thin]) == (None, None)  # too few rows
     assert parts([[10]]) == (None, None)
+    # What is as small as a bias goes after it, also where it came before.
+    plan = _Plan(
+        [argosy.ones(s) for s in (large, [10], large)], range(3), [dense] * 3, [0] * 3, limits, True
+    )
+    assert plan.early == [[0], [2], [1]] and plan.parted == 1 and plan.place == {0: 0, 2: 1, 1: 2}
     small = [[300, 300]] * 20  # several in a bucket
     assert parts([large, *small]) == (None, None)

@@ -16,7 +16,7 @@ from argosy.distributed.fleet.utils import recompute
 
 in_parts = "PARTS" in os.environ
 if in_parts:
-    _reducer._LEAST = 256
+    _reducer._LEAST, _reducer._SMALL = 256, 100
 dist.init_parallel_env()
 rank, size = dist.get_rank(), dist.get_world_size()
 BATCH = 4

@@ -12,7 +12,7 @@ from argosy.distributed import _reducer
 from argosy.distributed.fleet.utils import recompute
 
 if "PARTS" in os.environ:  # over TCP small gradients, too, are exchanged in parts
-    _reducer._LEAST = 128
+    _reducer._LEAST, _reducer._SMALL = 128, 60
 dist.init_parallel_env()
 rank, size = dist.get_rank(), dist.get_world_size()
 seed, steps = int(sys.argv[1]), int(sys.argv[2])
