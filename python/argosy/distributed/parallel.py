@@ -143,6 +143,7 @@ class DataParallel(nn.Layer):
     Shape: as of the layer.
 
     Raises:
+        AssertionError: There is nothing to train in the layer.
         NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
             communication hook.
         RuntimeError: (in backward) the loss reached other parameters than the first one, without
@@ -187,7 +188,7 @@ class DataParallel(nn.Layer):
             return
         trained = [p for p in layers.parameters() if not p.stop_gradient]
         if not trained:
-            raise RuntimeError(
+            raise AssertionError(
                 "[DataParallel] expected a layer with parameters that are trained, got none. Do this: call"
                 " the layer without DataParallel."
             )

@@ -256,10 +256,38 @@ class Pass {
     return alone ? 4 * before->order : 0;
   }
 
+  // The leaf behind an edge, if it takes its gradient in parts and this node makes all of it; else
+  // null.
+  Accumulate* leaf_in_parts(const Node& node, size_t edge) const {
+    Node* const target = node.edges[edge].node.get();
+    const auto it = first_consumer_.find(target);
+    if (it == first_consumer_.end() || it->second != node.order || pending_.count(target))
+      return nullptr;
+    const auto leads_there = [&](const Edge& e) { return e.node.get() == target; };
+    if (std::ranges::count_if(node.edges, leads_there) > 1) return nullptr;
+    auto* const leaf = static_cast<Accumulate*>(target);
+    const bool observed = limited_ || !captures_.empty() || !blocked_.empty();
+    return !observed && leaf->takes_parts() && node.computes_rows(edge) ? leaf : nullptr;
+  }
+
+  // Hands over gradients in parts where leaves want that. Gives what is left of `needs`.
+  Needs compute_parts(Node& node, const Tensors& dys, Needs needs) {
+    for (size_t i = 0; i < needs.size(); ++i) {
+      Accumulate* const leaf = needs[i] ? leaf_in_parts(node, i) : nullptr;
+      if (!leaf) continue;
+      needs[i] = false;
+      profile::Scope scope(profiled_name(node), profile::Kind::gradient);
+      leaf->backward_in_parts(
+          [&](int64_t begin, int64_t end) { return node.backward_rows(dys, i, begin, end); });
+    }
+    return needs;
+  }
+
   // The gradients of these edges, the last ones of the node or not.
-  void compute(Node& node, const Tensors& dys, const Needs& needs, bool last) {
+  void compute(Node& node, const Tensors& dys, const Needs& wanted, bool last) {
+    const Needs needs = first_consumer_.empty() ? wanted : compute_parts(node, dys, wanted);
     Tensors dxs;
-    {
+    if (std::ranges::count(needs, true) > 0 || node.edges.empty()) {
       profile::Scope scope(profiled_name(node), profile::Kind::gradient);
       dxs = node.backward(dys, needs.data());
     }

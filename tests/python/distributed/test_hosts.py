@@ -78,6 +78,31 @@ def test_collectives_in_other_ways(count, environ):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("engine", ["tcp", ""])
+def test_a_group_and_a_strategy_name_the_way_of_sums(engine):
+    for rank in ranks.run("algorithms", 3, limit=120, environ={"ARGOSY_COMM_ENGINE": engine}):
+        assert "all is well" in rank.text
+
+
+def test_a_model_of_the_links_is_measured(tmp_path):
+    file = tmp_path / "links"
+    environ = {"ARGOSY_COMM_ENGINE": "tcp"}
+    ranks.run("measures", 2, str(file), environ=environ, limit=120)
+    found = re.fullmatch(r"(\S+)us,(\S+)us,(\S+)gbit\n", file.read_text())
+    latency, message, gbit = (float(value) for value in found.groups())
+    assert 0 < latency < 1e5 and 0 < message < 1e5 and 0.01 < gbit < 1e4, found[0]
+    for rank in ranks.run("collectives", 2, environ={**environ, "ARGOSY_COMM_LINKS": str(file)}):
+        assert "all is well" in rank.text
+    for rank in ranks.finish(ranks.start("measures", 2, str(file))):
+        assert "expected two processes that a network joins, got 2 that share memory" in rank.text
+
+
+def test_a_model_of_the_links_that_is_not_there(tmp_path):
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_COMM_LINKS": str(tmp_path / "nothing")}
+    for rank in ranks.finish(ranks.start("collectives", 2, environ=environ)):
+        assert "ARGOSY_COMM_LINKS: expected a file with a line as 30us,5us,10gbit" in rank.text
+
+
 @pytest.mark.parametrize("count", [4, 5])
 def test_a_host_split_in_two(count):
     """Ranks that say they are on two hosts share memory within each."""

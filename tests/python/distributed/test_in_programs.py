@@ -46,3 +46,8 @@ def test_a_captured_step_fails_on_all(way, error, count):
             continue
         assert rank.code == 3, f"rank {number} ended with {rank.code}:\n{rank.text}"
         assert f"{error}: " in rank.text, rank.text
+
+
+def test_collectives_are_in_the_profilers_trace():
+    for rank in ranks.run("profiled", 2):
+        assert "all is well" in rank.text

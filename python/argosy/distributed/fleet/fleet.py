@@ -362,8 +362,8 @@ class Fleet:
         """The model as the strategy wants it, changed in place; with several processes DataParallel of it.
 
         Eager training takes of a strategy: amp and amp_configs, recompute (checkpoints: names of
-        sublayers), sync_batch_norm, fp16_allreduce, communication_hook, find_unused_parameters,
-        fuse_grad_size_in_MB, last_comm_group_size_MB.
+        sublayers), sync_batch_norm, fp16_allreduce, communication_hook, communication_algorithm,
+        find_unused_parameters, fuse_grad_size_in_MB, last_comm_group_size_MB.
 
         Args:
             model (Layer): What is trained.

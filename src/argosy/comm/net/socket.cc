@@ -75,16 +75,28 @@ bool wait_for(const Fd& fd, short events, Clock::time_point until) {
   }
 }
 
+// Where nobody listens at a port that the system may also give to callers, a caller can reach
+// itself: it would hold the port against who is to listen there.
+bool reaches_itself(const Fd& fd) {
+  sockaddr_storage own{}, other{};
+  socklen_t own_size = sizeof own, other_size = sizeof other;
+  return !getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &own_size) &&
+         !getpeername(fd.get(), reinterpret_cast<sockaddr*>(&other), &other_size) &&
+         own_size == other_size && std::memcmp(&own, &other, own_size) == 0;
+}
+
 Fd try_to_connect(const addrinfo& info, Clock::time_point until) {
   Fd fd(socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return fd;
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(fd, SOL_SOCKET, SO_REUSEADDR,
+             1);  // its own port may be one where somebody is to listen
   if (connect(fd.get(), info.ai_addr, info.ai_addrlen) && errno != EINPROGRESS) return Fd();
   if (!wait_for(fd, POLLOUT, until)) return Fd();
   int error = 0;
   socklen_t size = sizeof error;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) || error) return Fd();
-  return fd;
+  return reaches_itself(fd) ? Fd() : std::move(fd);
 }
 
 }  // namespace
