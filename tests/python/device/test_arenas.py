@@ -99,11 +99,11 @@ def test_inside_a_loop_and_a_branch():
         i = paddle.zeros([1], "int64")
 
         def body(i, h):
-            there = paddle.tanh(paddle.matmul(h.to(SECOND), h.to(SECOND)) * 0.1)
-            there = static.nn.cond(
-                (i > 1).all(), lambda: (there.to(FIRST) + 1) * 0.5, lambda: there.to(FIRST)
+            step = paddle.tanh(paddle.matmul(h.to(SECOND), h.to(SECOND)) * 0.1).to(FIRST)
+            step = static.nn.cond(
+                (i > 1).all(), lambda: ((step.to(SECOND) + 1) * 0.5).to(FIRST), lambda: step
             )
-            return [i + 1, there + h]
+            return [i + 1, step + h]
 
         _, out = static.nn.while_loop(lambda i, h: (i < 4).all(), body, [i, x.to(FIRST)])
     want = X
