@@ -28,9 +28,9 @@ def static_mode():
 
 
 def planned(main, place, fetches):
-    x = paddle.to_tensor(X, place=place)
     executor = _core.executor_new(1)
     with paddle.device_guard(place):
+        x = _core.to_tensor(X, None, True)
         return _core.executor_plan(executor, main._handle, [x], fetches, None)
 
 
