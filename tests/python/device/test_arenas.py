@@ -28,9 +28,9 @@ def static_mode():
 
 
 def planned(main, place, fetches):
-    x = paddle.to_tensor(X, place=place)
     executor = _core.executor_new(1)
     with paddle.device_guard(place):
+        x = _core.to_tensor(X, None, True)
         return _core.executor_plan(executor, main._handle, [x], fetches, None)
 
 
@@ -99,17 +99,17 @@ def test_inside_a_loop_and_a_branch():
         i = paddle.zeros([1], "int64")
 
         def body(i, h):
-            there = paddle.tanh(paddle.matmul(h.to(SECOND), h.to(SECOND)) * 0.1)
-            there = static.nn.cond(
-                (i > 1).all(), lambda: (there.to(FIRST) + 1) * 0.5, lambda: there.to(FIRST)
+            step = paddle.tanh(paddle.matmul(h.to(SECOND), h.to(SECOND))).to(FIRST)
+            step = static.nn.cond(
+                (i > 1).all(), lambda: paddle.sin(step.to(SECOND)).to(FIRST), lambda: step
             )
-            return [i + 1, there + h]
+            return [i + 1, step * 0.1 + h * 0.3]
 
         _, out = static.nn.while_loop(lambda i, h: (i < 4).all(), body, [i, x.to(FIRST)])
     want = X
     for i in range(4):
-        step = np.tanh(want @ want * 0.1)
-        want = ((step + 1) * 0.5 if i > 1 else step) + want
+        step = np.tanh(want @ want)
+        want = (np.sin(step) if i > 1 else step) * 0.1 + want * 0.3
     np.testing.assert_allclose(run(main, FIRST, [out])[0], want, rtol=1e-4)
 
 
