@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "argosy/base/error.h"
 #include "argosy/base/file.h"
+#include "argosy/base/json.h"
 #include "argosy/ps/service/durable_file.h"
 
 namespace argosy::ps {
@@ -30,11 +30,11 @@ std::map<uint32_t, std::string> described(const TableSet& tables) {
 std::map<uint32_t, std::string> read(const std::string& path) {
   try {
     std::map<uint32_t, std::string> all;
-    const auto file = nlohmann::json::parse(read_file(path));
+    const auto file = parse_json(read_file(path));
     for (const auto& one : file.at("tables"))
       all[one.at("id").get<uint32_t>()] = one.at("what").get<std::string>();
     return all;
-  } catch (const nlohmann::json::exception& e) {
+  } catch (const Json::exception& e) {
     ARGOSY_THROW(io) << "[log] '" << path << "' is damaged (" << e.what()
                      << "). Do this: restore it, or remove it if the servers have the tables that "
                         "they had before.";
@@ -58,9 +58,9 @@ void check_log_tables(const std::string& directory, const TableSet& tables) {
 }
 
 void write_log_tables(const std::string& directory, const TableSet& tables) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  OrderedJson list = OrderedJson::array();
   for (const auto& [id, what] : described(tables)) list.push_back({{"id", id}, {"what", what}});
-  const std::string text = nlohmann::ordered_json{{"format", 1}, {"tables", list}}.dump(2) + "\n";
+  const std::string text = OrderedJson{{"format", 1}, {"tables", list}}.dump(2) + "\n";
   const std::string path = join_path(directory, kName);
   if (has(directory) && read_file(path) == text) return;  // a full disk stops no start
   OutputFile file(path);
