@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
-from . import asp, autograd, autotune, nn, optimizer
+from . import asp, autograd, autotune, layers, nn, optimizer
 from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import LookAhead, ModelAverage
@@ -20,6 +20,7 @@ __all__ = [
     "graph_sample_neighbors",
     "graph_send_recv",
     "identity_loss",
+    "layers",
     "nn",
     "optimizer",
     "segment_max",
