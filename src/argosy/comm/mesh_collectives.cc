@@ -24,7 +24,8 @@ void copy(const Pieces& from, const Pieces& to) {
 // Round k: with the ranks 2^k before and behind. All have come when the last round is over.
 void barrier(Mesh& mesh, Talk& talk) {
   const int n = mesh.size();
-  char said = 0, heard = 0;
+  static constexpr char said = 0;  // the last of it may go out after this returns
+  char heard = 0;
   for (int step = 1; step < n; step *= 2) {
     talk.send((mesh.rank() + step) % n, &said, 1);
     Pending pending;

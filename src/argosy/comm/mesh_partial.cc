@@ -47,10 +47,13 @@ class Partial {
   // those of this one's, or behind them; `last`: then it is the result.
   void exchange(int peer, Range given, Range kept, bool before, bool last) {
     const Coming coming = expect(peer, kept);
-    Pending gone;
-    send(peer, given, &gone);
-    if (given.begin < kept.begin + kept.bytes && kept.begin < given.begin + given.bytes)
+    if (given.begin < kept.begin + kept.bytes && kept.begin < given.begin + given.bytes) {
+      Pending gone;
+      send(peer, given, &gone);
       talk_.wait(gone);
+    } else {
+      send(peer, given);
+    }
     add(coming, kept, before, last);
   }
   void add_from(int peer, Range kept, bool before, bool last) {
