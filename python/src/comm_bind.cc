@@ -10,6 +10,7 @@
 #include "error_types.h"
 #include "functions.h"
 #include "python.h"
+#include "shared_capsule.h"
 
 // Functions of argosy._core over process groups, which Python holds as capsules.
 namespace argosy::python {
@@ -42,30 +43,6 @@ PyObject* python_type(Failure failure) {
     default:
       return communication_error;
   }
-}
-
-template <class T>
-std::shared_ptr<T>& unwrap(PyObject* o, const char* name) {
-  void* p = PyCapsule_GetPointer(o, name);
-  if (!p) throw PythonError{};
-  return *static_cast<std::shared_ptr<T>*>(p);
-}
-
-template <class T>
-PyObject* wrap_shared(std::shared_ptr<T> object, const char* name) {
-  if (!object) Py_RETURN_NONE;
-  return check(PyCapsule_New(new std::shared_ptr<T>(std::move(object)), name, [](PyObject* o) {
-    auto* p = static_cast<std::shared_ptr<T>*>(PyCapsule_GetPointer(o, PyCapsule_GetName(o)));
-    // Threads may have to end.
-    WithoutGil no_gil;
-    delete p;
-  }));
-}
-
-double to_double(PyObject* o) {
-  const double v = PyFloat_AsDouble(o);
-  if (PyErr_Occurred()) throw PythonError{};
-  return v;
 }
 
 // (rank, size, name, token, host, seconds): the group of all processes. An empty name: of this one.

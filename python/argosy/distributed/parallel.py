@@ -6,12 +6,12 @@ import contextlib
 import os
 
 from argosy import nn
+from argosy._capturing import capturing, note
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
 from argosy._programs.mode import default_main_program, default_startup_program
 from argosy._support import no_effect, unsupported
 from argosy.autograd import is_grad_enabled
-from argosy.jit.capture import capturing, note
 
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
 from ._program_exchange import ProgramExchange, start_alike

@@ -354,17 +354,22 @@ def _is_state_dict(obj):
     )
 
 
-def _holds_tensor(value):
-    waiting, seen = [value], set()
+def _any_in(obj, wanted):
+    """Whether wanted(value) holds for obj or a value in its dicts, lists, tuples and sets."""
+    waiting, seen = [obj], set()
     while waiting:
         value = waiting.pop()
-        if is_tensor(value) or _is_layer(value):
+        if wanted(value):
             return True
         # Each once: it may be inside itself, or shared by many.
         if isinstance(value, (dict, list, tuple, set, frozenset)) and id(value) not in seen:
             seen.add(id(value))
             waiting.extend(value.values() if isinstance(value, dict) else value)
     return False
+
+
+def _holds_tensor(value):
+    return _any_in(value, lambda one: is_tensor(one) or _is_layer(one))
 
 
 def _with_name_table(state):
@@ -540,15 +545,7 @@ def _is_named(value):
 
 def _find_named(obj):
     """Whether a stored tensor is anywhere in `obj`; if so, bare arrays were NumPy arrays."""
-    waiting, seen = [obj], set()
-    while waiting:
-        value = waiting.pop()
-        if _is_named(value):
-            return True
-        if isinstance(value, (dict, list, tuple)) and id(value) not in seen:
-            seen.add(id(value))
-            waiting.extend(value.values() if isinstance(value, dict) else value)
-    return False
+    return _any_in(obj, _is_named)
 
 
 class _Restorer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._generated.incubate_layers import correlation
 from argosy._support import (
     ArgumentError,
     check_choice,
@@ -14,7 +15,14 @@ from argosy._support import (
 from argosy.nn import initializer
 from argosy.nn.layer._helper import make_parameter
 
-__all__ = ["partial_concat", "partial_sum", "shuffle_batch", "tdm_child", "tdm_sampler"]
+__all__ = [
+    "correlation",
+    "partial_concat",
+    "partial_sum",
+    "shuffle_batch",
+    "tdm_child",
+    "tdm_sampler",
+]
 
 
 def shuffle_batch(x, seed=None):

@@ -460,6 +460,49 @@ void give_form(const Tensor& x, const Tensor& value) {
   ++x.impl()->forms;
 }
 
+// Computes the parts on `old`, what x was, so that they record themselves, and moves value and
+// history into x.
+void overwrite_by_parts(const OpDef& op, const Inputs& in, const void* attrs, const Tensor& old) {
+  const Tensor& x = in[0];
+  InlineVector<Tensor, 4> args(in.flat());
+  args[0] = old;
+  Tensor value = std::move(op.compose(Inputs(args, in.ends()), attrs)[0]);
+  if (value.shape() == x.shape() && value.dtype() == x.dtype())
+    copy_into(x, value);
+  else
+    give_form(x, value);
+  x.wrote(op.name.c_str());
+  x.impl()->grad_fn = value.impl()->grad_fn;
+  x.impl()->grad_index = value.impl()->grad_index;
+  x.impl()->stop_gradient = value.stop_gradient();
+}
+
+// Writes the op's result over x: by a kernel that may, or from a tensor of its own.
+void overwrite(const OpDef& op, const Inputs& in, const void* attrs) {
+  const Tensor& x = in[0];
+  const Place place = x.place();
+  InferContext c{op, in, {}};
+  infer(c, attrs);
+  const bool same_form = c.out[0].shape == x.shape() && c.out[0].dtype == x.dtype();
+  ARGOSY_CHECK(same_form || !op.elementwise || c.out[0].shape == x.shape(), invalid_argument)
+      << '[' << op.name << "] in place needs a result of x's shape: x is " << x
+      << ", the result would be " << c.out[0].shape
+      << ". Do this: use the form that returns a new tensor.";
+  if (same_form && writes_directly(op, in) && find_kernel(op, in, attrs, place.kind)) {
+    Tensors out{x};
+    run_kernel(op, in, attrs, out, place);
+    x.wrote(op.name.c_str());
+    return;
+  }
+  GradMode off(false);
+  Tensor value = std::move(run_unseen(op, in, attrs)[0]);
+  if (same_form && !op.view)
+    copy_into(x, value);
+  else
+    give_form(x, value);
+  if (!op.view) x.wrote(op.name.c_str());
+}
+
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
@@ -505,44 +548,10 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   old.impl()->stop_gradient = x.stop_gradient();
 
   if (grad && !op.gradient && op.compose) {
-    // History of the parts: compute apart, then move both value and history into x.
-    InlineVector<Tensor, 4> args(in.flat());
-    args[0] = old;
-    Tensor value = std::move(op.compose(Inputs(args, in.ends()), attrs)[0]);
-    if (value.shape() == x.shape() && value.dtype() == x.dtype())
-      copy_into(x, value);
-    else
-      give_form(x, value);
-    x.wrote(op.name.c_str());
-    x.impl()->grad_fn = value.impl()->grad_fn;
-    x.impl()->grad_index = value.impl()->grad_index;
-    x.impl()->stop_gradient = value.stop_gradient();
+    overwrite_by_parts(op, in, attrs, old);
     return x;
   }
-
-  Place place = x.place();
-  InferContext c{op, in, {}};
-  infer(c, attrs);
-  bool same_form = c.out[0].shape == x.shape() && c.out[0].dtype == x.dtype();
-  ARGOSY_CHECK(same_form || !op.elementwise || c.out[0].shape == x.shape(), invalid_argument)
-      << '[' << op.name << "] in place needs a result of x's shape: x is " << x
-      << ", the result would be " << c.out[0].shape
-      << ". Do this: use the form that returns a new tensor.";
-  if (same_form && writes_directly(op, in) && find_kernel(op, in, attrs, place.kind)) {
-    Tensors out{x};
-    run_kernel(op, in, attrs, out, place);
-    x.wrote(op.name.c_str());
-  } else {
-    GradMode off(false);
-    Tensor value = std::move(run_unseen(op, in, attrs)[0]);
-    if (same_form && !op.view) {
-      copy_into(x, value);
-      x.wrote(op.name.c_str());
-    } else {
-      give_form(x, value);
-      if (!op.view) x.wrote(op.name.c_str());
-    }
-  }
+  overwrite(op, in, attrs);
   if (grad && op.gradient) {
     InlineVector<Tensor, 4> args(in.flat());
     args[0] = old;

@@ -55,7 +55,7 @@ def test_it_lives_until_its_copies_are_done():
         pinned = paddle.full([500], float(i)).cpu().pin_memory()
         sums.append(pinned.to(FIRST, blocking=False).sum())
         del pinned
-        gc.collect()
+        gc.collect(0)
     assert [s.item() for s in sums] == [500.0 * i for i in range(20)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
-from argosy._support import dtype_name, no_effect, unsupported
+from argosy._support import check_choice, dtype_name, no_effect, unsupported
 from argosy._waits import checked_seconds, data_timeout
 
 _READ_AHEAD = 4  # batches that wait for each thread
@@ -151,8 +151,7 @@ class DatasetBase:
         self._download_cmd = _text("download_cmd", download_cmd)
 
     def _set_bad_lines(self, bad_lines):
-        if bad_lines not in ("error", "skip"):
-            raise ValueError(f"[dataset] bad_lines: expected 'error' or 'skip', got {bad_lines!r}.")
+        check_choice("dataset", "bad_lines", bad_lines, ("error", "skip"))
         self._skip_bad_lines = bad_lines == "skip"
 
     def _set_timeout(self, timeout):

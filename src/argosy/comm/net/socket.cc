@@ -1,7 +1,6 @@
 #include "argosy/comm/net/socket.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -237,10 +236,6 @@ bool receive_all(const Fd& socket, void* data, size_t bytes, Clock::time_point u
     }
   }
   return true;
-}
-
-void set_nonblocking(const Fd& socket) {
-  fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
 }
 
 }  // namespace argosy::comm::net

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 
+#include "argosy/base/json.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/program/attributes.h"
@@ -19,8 +19,8 @@ namespace {
 
 // --- JSON ---
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string json_string(std::string_view text) {
+  return json_text(Json(text));
 }
 
 std::string typed(const char* kind, const std::string& data) {
@@ -105,8 +105,9 @@ std::string operands_of(const std::vector<Written>& in) {
 }
 
 std::string attributes_of(const Sets& sets) {
-  return array(
-      sets, [](const Set& s) { return "{\"AT\":" + s.json + ",\"N\":" + json_text(s.name) + "}"; });
+  return array(sets, [](const Set& s) {
+    return "{\"AT\":" + s.json + ",\"N\":" + json_string(s.name) + "}";
+  });
 }
 
 // No gradient flows through what was written.
@@ -120,8 +121,9 @@ std::string stop_gradient(size_t results) {
 std::string operation_of(std::string_view op, const std::vector<Written>& in, const Sets& sets,
                          const std::string& results, size_t count,
                          const std::string& regions = "") {
-  return "{\"#\":" + json_text(op) + ",\"A\":" + attributes_of(sets) + ",\"I\":" + operands_of(in) +
-         ",\"O\":" + results + ",\"OA\":[" + (count ? stop_gradient(count) : "") + "]" +
+  return "{\"#\":" + json_string(op) + ",\"A\":" + attributes_of(sets) +
+         ",\"I\":" + operands_of(in) + ",\"O\":" + results + ",\"OA\":[" +
+         (count ? stop_gradient(count) : "") + "]" +
          (regions.empty() ? "" : ",\"regions\":[" + regions + "]") + "}";
 }
 
@@ -207,7 +209,7 @@ Set boolean(std::string name, bool v) {
   return {std::move(name), typed("0.a_bool", v ? "true" : "false")};
 }
 Set text(std::string name, std::string_view v) {
-  return {std::move(name), typed("0.a_str", json_text(v))};
+  return {std::move(name), typed("0.a_str", json_string(v))};
 }
 Set i32s(std::string name, std::span<const int64_t> v) {
   return {std::move(name), integers_of("0.a_i32", v)};
@@ -223,7 +225,7 @@ Set sizes(std::string name, const Shape& v) {
   return {std::move(name), typed("1.a_intarray", list_of_sizes(v))};
 }
 Set dtype(std::string name, DType v) {
-  return {std::move(name), typed("1.a_dtype", json_text(name_of(v)))};
+  return {std::move(name), typed("1.a_dtype", json_string(name_of(v)))};
 }
 Set no_dtype(std::string name) {
   return {std::move(name), typed("1.a_dtype", "\"Undefined(ALL_DTYPE)\"")};
@@ -260,7 +262,7 @@ Written Emitter::parameter(std::string name, const Tensor& t) {
   if (!head_.empty()) head_ += ',';
   // A parameter is written shorter than other operations; the numbers are is_distributed,
   // is_parameter, need_clip, and persistable, stop_gradient, trainable.
-  head_ += R"({"#":"p","A":[0,1,1,)" + json_text(unique) + R"(],"DA":[],"O":)" + result_of(w) +
+  head_ += R"({"#":"p","A":[0,1,1,)" + json_string(unique) + R"(],"DA":[],"O":)" + result_of(w) +
            R"(,"OA":[1,1,0],"QA":[]})";
   return w;
 }

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/durability.h"
@@ -217,21 +217,21 @@ void Store::run() {
 }
 
 std::string Store::stats() {
-  nlohmann::json json = {{"mode", k_.host.options().durability},
-                         {"log_bytes", k_.log ? k_.log->bytes() : 0},
-                         {"log_position", k_.position()},
-                         {"durable_position", k_.log ? k_.log->durable() : 0},
-                         {"snapshots", snapshots_.count.load()},
-                         {"snapshot_rows", snapshots_.rows.load()},
-                         {"snapshot_bytes", snapshots_.bytes.load()},
-                         {"snapshot_ms", snapshots_.milliseconds.load()},
-                         {"save_pause_us", saves_.pause_us()},
-                         {"recovered_rows", recovery_.rows.load()},
-                         {"replayed_records", recovery_.records.load()},
-                         {"recovery_ms", recovery_.milliseconds.load()}};
+  Json all = {{"mode", k_.host.options().durability},
+              {"log_bytes", k_.log ? k_.log->bytes() : 0},
+              {"log_position", k_.position()},
+              {"durable_position", k_.log ? k_.log->durable() : 0},
+              {"snapshots", snapshots_.count.load()},
+              {"snapshot_rows", snapshots_.rows.load()},
+              {"snapshot_bytes", snapshots_.bytes.load()},
+              {"snapshot_ms", snapshots_.milliseconds.load()},
+              {"save_pause_us", saves_.pause_us()},
+              {"recovered_rows", recovery_.rows.load()},
+              {"replayed_records", recovery_.records.load()},
+              {"recovery_ms", recovery_.milliseconds.load()}};
   MutexLock guard(mutex_);
-  json["last_failure"] = last_failure_;
-  return json.dump();
+  all["last_failure"] = last_failure_;
+  return json_text(all);
 }
 
 void Store::interrupt() {

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "argosy/base/error.h"
 #include "argosy/base/file.h"
+#include "argosy/base/json.h"
 #include "argosy/ps/service/durable_file.h"
 #include "argosy/ps/table/layout.h"
 
 namespace argosy::ps {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 constexpr const char* kName = "tables.json";
 
@@ -51,15 +49,15 @@ struct Told {
 Told read(const std::string& path) {
   try {
     Told told;
-    const auto file = json::parse(read_file(path));
+    const auto file = parse_json<OrderedJson>(read_file(path));
     told.workers = file.value("workers", 0u);
     for (const auto& one : file.at("tables")) {
       const auto id = one.at("id").get<uint32_t>();
       told.forms[id] = one.at("what").get<std::string>();
-      if (one.contains("config")) told.settings[id] = json::array({one.at("config")}).dump();
+      if (one.contains("config")) told.settings[id] = OrderedJson::array({one.at("config")}).dump();
     }
     return told;
-  } catch (const json::exception& e) {
+  } catch (const OrderedJson::exception& e) {
     ARGOSY_THROW(io) << "[log] '" << path << "' is damaged (" << e.what()
                      << "). Do this: restore it, or remove it if the servers have the tables that "
                         "they had before.";
@@ -91,13 +89,14 @@ void check_log_tables(const std::string& directory, const std::vector<TableConfi
 }
 
 void write_log_tables(const std::string& directory, const ServerOptions& options) {
-  json list = json::array();
+  OrderedJson list = OrderedJson::array();
   for (const TableConfig& t : options.tables) {
     if (t.kind == "barrier") continue;
-    list.push_back(
-        {{"id", t.id}, {"what", form_of(t)}, {"config", json::parse(settings_of(t))[0]}});
+    list.push_back({{"id", t.id},
+                    {"what", form_of(t)},
+                    {"config", parse_json<OrderedJson>(settings_of(t))[0]}});
   }
-  const json file = {{"format", 1}, {"workers", options.workers}, {"tables", list}};
+  const OrderedJson file = {{"format", 1}, {"workers", options.workers}, {"tables", list}};
   const std::string text = file.dump(2) + "\n";
   const std::string path = join_path(directory, kName);
   if (has(directory) && read_file(path) == text) return;  // a full disk stops no start

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 #include "argosy/base/log.h"
 #include "argosy/ps/service/row_share.h"
 
@@ -345,18 +345,17 @@ Answer Core::pull_dense(const Request& request) {
 }
 
 std::string Core::stats() {
-  using json = nlohmann::ordered_json;
-  json j = {{"index", options_.index},
-            {"epoch", epoch_},
-            {"pulls", pulls_.load()},
-            {"pushes", pushes_.load()},
-            {"repeated", repeated_.load()},
-            {"pulled_rows", pulled_rows_.load()},
-            {"pushed_rows", pushed_rows_.load()},
-            {"clients", windows_.clients()}};
-  json tables = json::array();
+  OrderedJson all = {{"index", options_.index},
+                     {"epoch", epoch_},
+                     {"pulls", pulls_.load()},
+                     {"pushes", pushes_.load()},
+                     {"repeated", repeated_.load()},
+                     {"pulled_rows", pulled_rows_.load()},
+                     {"pushed_rows", pushed_rows_.load()},
+                     {"clients", windows_.clients()}};
+  OrderedJson tables = OrderedJson::array();
   for (const Table& t : tables_) {
-    json one = {{"id", t.config.id}, {"name", t.config.name}, {"kind", t.config.kind}};
+    OrderedJson one = {{"id", t.config.id}, {"name", t.config.name}, {"kind", t.config.kind}};
     if (t.sparse) {
       const TableStats s = t.sparse->stats();
       one["rows"] = s.rows;
@@ -370,9 +369,9 @@ std::string Core::stats() {
     }
     tables.push_back(std::move(one));
   }
-  j["tables"] = std::move(tables);
-  j["durability"] = json::parse(durability_->stats(), nullptr, false);
-  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+  all["tables"] = std::move(tables);
+  all["durability"] = parse_json<OrderedJson>(durability_->stats());
+  return json_text(all);
 }
 
 // --- what changes tables ---
