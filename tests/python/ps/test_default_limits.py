@@ -28,7 +28,7 @@ def test_calls_at_once():
     connections = [Raw(server.port) for _ in range(9)]
     first = connections[0]
     greeting = first.call(HELLO, request(7), "t")
-    waits = request(7, wait_ms=60_000)
+    waits = request(7, wait_ms=600_000)
     calls = {raw: [raw.call(GATHER, waits, "t") for _ in range(1000)] for raw in connections}
     deadline, ended = time.monotonic() + LIMIT, 0
     while ended < 9000 - 8192 - 8:
@@ -41,7 +41,7 @@ def test_calls_at_once():
         raw.read(0.2)
     # (The server counts those that it has just begun to answer, too.)
     ended = sum(s in raw.ended for raw in connections for s in calls[raw])
-    assert 9000 - 8192 <= ended < 1000, ended
+    assert 9000 - 8192 <= ended < 3000, ended
     assert all(raw.ended[s] != RESET for raw in connections for s in calls[raw] if s in raw.ended)
     for raw in connections:
         raw.close()

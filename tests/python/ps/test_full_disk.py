@@ -132,9 +132,12 @@ def test_the_log_has_no_room(disk, snapshots, killed):
         key = server.push_until("acknowledged", told, 0)
         disk.fill()
         key = server.push_until("unknown", told, key)  # the last page of the log may take some
-        for key in range(key, key + 5):
+        while list(told.values()).count("refused") < 5:
+            key += 1
             told[key] = server.push(key)
-            assert told[key] == "refused", told
+            if told[key] == "acknowledged":  # a snapshot failed, and gave its room back
+                disk.fill()
+            assert key < 200, told
         assert (pull(server.client, np.arange(10_000, 30_000)) == 1).all()  # pulls go on
         if killed:
             server.kill()
