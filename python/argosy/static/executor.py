@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
-
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_by_id

@@ -227,10 +227,10 @@ def detach_(self):
 
 @alias(obj="x")
 def is_tensor(x):
-    """Whether something is a Tensor.
+    """Whether something is a Tensor, dense or sparse.
 
     Args:
-        x: Anything.
+        x: Anything; ``obj`` is its other name.
 
     Returns:
         bool: That.
@@ -239,7 +239,7 @@ def is_tensor(x):
         >>> argosy.is_tensor(argosy.ones([2])), argosy.is_tensor([1.0])
         (True, False)
     """
-    return isinstance(x, Tensor)
+    return isinstance(x, Tensor) or getattr(type(x), "_stands_for_tensor", False)
 
 
 def _iterate(self):

@@ -555,7 +555,8 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
       << (cond.moved.empty() ? cond.states[0].first->name : "a value")
       << ". Do this: move it into body.";
   ARGOSY_CHECK(cond.block->yields.size() == 1 && is_condition(*cond.block->yields[0]), type)
-      << "[while_loop] cond must return a bool tensor of one element. Do this: compare first, as in "
+      << "[while_loop] cond must return a bool tensor of one element. Do this: compare first, as "
+         "in "
          "x.sum() > 0.";
   const size_t carried = init.size();
   ARGOSY_CHECK(body.block->yields.size() == carried, invalid_argument)

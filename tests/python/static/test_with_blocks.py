@@ -115,7 +115,9 @@ def test_switch_used_wrongly():
 
 @pytest.mark.parametrize("pred", [[1], 1.5, None, "x"])
 def test_a_choice_asks_for_a_tensor(pred):
-    with pytest.raises(TypeError, match=r"\[cond\] pred: expected a bool tensor of one element, got"):
+    with pytest.raises(
+        TypeError, match=r"\[cond\] pred: expected a bool tensor of one element, got"
+    ):
         static.nn.cond(pred, lambda: 1, lambda: 2)
 
 

@@ -45,7 +45,8 @@ std::vector<int64_t> sequence(const Tensor& tokens, const Tensor& lengths, int64
   return kept;
 }
 
-// Fewest insertions, deletions and substitutions that turn a into b; one row of the table at a time.
+// Fewest insertions, deletions and substitutions that turn a into b; one row of the table at a
+// time.
 int64_t levenshtein(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   std::vector<int64_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), int64_t{0});
