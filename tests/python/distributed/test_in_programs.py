@@ -37,9 +37,9 @@ def test_losses_are_those_of_one_process(way, precision):
         ("differ", "RanksDisagreeError"),
     ],
 )
-def test_a_captured_step_fails_on_all(way, error, count):
+def test_a_captured_step_fails_on_all(way, error, count, tmp_path):
     limit = {"ARGOSY_COMM_TIMEOUT": "5"} if way == "late" else {}
-    started = ranks.start("program_fails", count, way, environ=limit)
+    started = ranks.start("program_fails", count, way, str(tmp_path), environ=limit)
     for number, rank in enumerate(ranks.finish(started, 60)):
         if number == count - 1 and way in ("killed", "leaves"):
             assert rank.code == (-9 if way == "killed" else 0)

@@ -244,7 +244,7 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
 }
 
 // Finds the row of item i, or makes it if admission lets the key in.
-void Shard::admit_pushed(std::span<const Item> items, size_t i, BatchCall* call, Window* w) {
+inline void Shard::admit_pushed(std::span<const Item> items, size_t i, BatchCall* call, Window* w) {
   const Item& item = items[i];
   uint32_t handle = std::exchange(w->handles[i], Index::kNone);
   if (handle == Index::kNone) handle = find(item.key, item.hash);
@@ -272,7 +272,8 @@ void Shard::admit_pushed(std::span<const Item> items, size_t i, BatchCall* call,
 
 // Adds what was pushed to a row's counts. A row that is seen often enough gets an embedding, which
 // moves it and another one.
-void Shard::count_click(std::span<const Item> items, size_t i, const float* value, Window* w) {
+inline void Shard::count_click(std::span<const Item> items, size_t i, const float* value,
+                               Window* w) {
   const RowLayout& layout = *layout_;
   const uint32_t handle = w->handles[i];
   std::byte* p = payload(handle);
@@ -299,8 +300,8 @@ void Shard::count_click(std::span<const Item> items, size_t i, const float* valu
 }
 
 // Runs the rules on the rows of a window.
-void Shard::update_rows(std::span<const Item> items, const float* values, const Window& w,
-                        BatchCall* call) {
+inline void Shard::update_rows(std::span<const Item> items, const float* values, const Window& w,
+                               BatchCall* call) {
   const RowLayout& layout = *layout_;
   std::byte* parts[kWindow];
   const float* gradients[kWindow];

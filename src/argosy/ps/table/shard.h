@@ -207,12 +207,13 @@ class alignas(64) Shard {
   };
   void push_window(std::span<const Item> items, const float* values, BatchCall* call)
       ARGOSY_REQUIRES(mutex);
-  void admit_pushed(std::span<const Item> items, size_t i, BatchCall* call, Window* w)
+  // Its parts, for each row of a push: inlined there.
+  inline void admit_pushed(std::span<const Item> items, size_t i, BatchCall* call, Window* w)
       ARGOSY_REQUIRES(mutex);
-  void count_click(std::span<const Item> items, size_t i, const float* value, Window* w)
+  inline void count_click(std::span<const Item> items, size_t i, const float* value, Window* w)
       ARGOSY_REQUIRES(mutex);
-  void update_rows(std::span<const Item> items, const float* values, const Window& w,
-                   BatchCall* call) ARGOSY_REQUIRES(mutex);
+  inline void update_rows(std::span<const Item> items, const float* values, const Window& w,
+                          BatchCall* call) ARGOSY_REQUIRES(mutex);
   void append_copy(RowClass kind, const std::byte* row, Rows* rows) const ARGOSY_REQUIRES(mutex);
   struct Bits;
   // Those whose bit is set; null: all.
