@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "argosy/base/draw_order.h"
 #include "argosy/base/error.h"
 #include "argosy/base/random.h"
 
@@ -54,6 +55,7 @@ Generator& default_generator(Place place) {
 }
 
 void seed(uint64_t value) {
+  wait_for_draws();  // the first makes its generator, by the seed that it was called under
   Defaults& defaults = Defaults::instance();
   std::vector<Generator*> made;
   {

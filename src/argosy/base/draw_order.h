@@ -12,4 +12,8 @@ namespace argosy::random {
 // itself. Null where nothing is queued.
 extern ARGOSY_API std::atomic<void (*)()> before_draw;
 
+inline void wait_for_draws() {
+  if (const auto wait = before_draw.load(std::memory_order_relaxed)) wait();
+}
+
 }  // namespace argosy::random

@@ -602,7 +602,7 @@ bool read_state(std::string_view bytes, Saved& saved) {
 class Turn {
  public:
   explicit Turn(std::mutex& mutex) : lock_(mutex, std::defer_lock) {
-    if (const auto wait = before_draw.load(std::memory_order_relaxed)) wait();
+    wait_for_draws();
     lock_.lock();
   }
 

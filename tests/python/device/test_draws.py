@@ -1,5 +1,8 @@
 """Random numbers on the streamed test device: drawn when the work is done, in the order of the calls."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -60,6 +63,19 @@ def test_the_order_is_that_of_the_calls():
     paddle.device.set_device("cpu")
     want = draws("cpu", "cpu", None)
     assert got == [want] * 3
+
+
+def test_the_first_draw_of_a_process_has_the_seed_that_it_was_called_under():
+    code = (
+        "import argosy as p; p.set_device('streamed:0'); p.seed(1); x = p.rand([3]); p.seed(2);"
+        "y = p.rand([3]); p.set_device('cpu'); p.seed(1); a = p.rand([3]); p.seed(2);"
+        "print(x.tolist() == a.tolist(), y.tolist() == p.rand([3]).tolist())"
+    )
+    env = {**os.environ, "ARGOSY_STREAMED_DEVICES": "1", "ARGOSY_STREAMED_DELAY_US": "20000"}
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300
+    )
+    assert out.stdout == "True True\n", out.stderr
 
 
 def test_reading_the_generator_waits_for_what_was_called():
