@@ -6,9 +6,10 @@ Saves many nets with each interpreter of Paddle (2.6 writes .pdmodel, 3.x .json)
 inputs beside them, then loads them here. Prints what differs by more than 1e-5 of the largest output, or
 fails. A folder that is there already is compared again without Paddle.
 
-    python tools/paddle_models.py --written --peer PADDLE_PYTHON [--only NAME]
+    python tools/paddle_models.py --written [--format pdmodel] --peer PADDLE_PYTHON [--only NAME]
 
-The other way: nets of ours are written as Paddle has them, and real Paddle 3 runs them.
+The other way: nets of ours are written as Paddle has them, and real Paddle runs them: Paddle 3, or with
+--format pdmodel 2.6 and 3.
 """
 
 import argparse
@@ -205,6 +206,40 @@ def layers(module):
                 paddle.einsum("...ij,...jk->...k", x, y),
             )
 
+    class Matrices(WithParameter):
+        def forward(self, x):
+            x = x + self.shift
+            large = x + 6 * paddle.eye(4)
+            return (
+                paddle.linalg.inv(large),
+                paddle.linalg.det(x),
+                paddle.linalg.cholesky(paddle.matmul(x, x, transpose_y=True) + paddle.eye(4)),
+                paddle.linalg.solve(large, x),
+                paddle.trace(x, 1, 1, 2),
+                paddle.diagonal(x, -1, 1, 2),
+                paddle.cross(x[:, :3], x[:, 1:], axis=1),
+                paddle.kron(x[0], x[1, :2]),
+                paddle.dist(x, x * 2 + 1),
+                paddle.dist(x, x * 2, 3),
+                paddle.dist(x, x * 2, float("inf")),
+                paddle.atan2(x, x * x),
+                paddle.logit(F.sigmoid(x), 0.3),
+                paddle.i0(x),
+                F.channel_shuffle(x.unsqueeze(-1), 2),
+            )
+
+    class Losses(WithParameter):
+        def forward(self, x, labels):
+            x = x + self.shift
+            logs, weight = F.log_softmax(x), paddle.arange(1, 6, dtype="float32")
+            return (
+                F.nll_loss(logs, labels),
+                F.nll_loss(logs, labels, weight, reduction="none"),
+                F.kl_div(logs, F.softmax(x * 2), "sum"),
+                F.smooth_l1_loss(x, x * 3, "none", 0.7),
+                F.label_smooth(F.one_hot(labels, 5), epsilon=0.2),
+            )
+
     def quantized(calibrate):
         """A small net in integers: calibrated and converted, or as training rounded it."""
         from paddle.quantization import PTQ, QAT, QuantConfig, observers, quanters
@@ -248,6 +283,8 @@ def layers(module):
         "equations": (Equations(), [(2, 3, 3), (2, 3, 5)]),
         "ssd": (Ssd(), [(2, 4, 3, 5), (2, 3, 30, 40), (6, 2), (5, 2)]),
         "labels": (Labels(), [(3, 6, 5), (5, 5), ids(3, below=7)]),
+        "matrices": (Matrices(), [(2, 4, 4)]),
+        "losses": (Losses(), [(3, 5), ids(3, below=5)]),
         "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
     }
     if paddle.__version__.startswith("2"):  # 3.3 cannot run such nets once it has saved them
@@ -397,15 +434,15 @@ def run_written(folder):
     import paddle
 
     failed = 0
-    for file in sorted(f for f in os.listdir(folder) if f.endswith(".json")):
-        path = os.path.join(folder, file.removesuffix(".json"))
+    for file in sorted(f for f in os.listdir(folder) if f.endswith((".json", ".pdmodel"))):
+        path = os.path.join(folder, os.path.splitext(file)[0])
         values, wanted, _ = read_values(path + ".npz")
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
             wrong = None
             try:
-                got = run_paddle(path + ".json", path + ".pdiparams", values).values()
+                got = run_paddle(os.path.join(folder, file), path + ".pdiparams", values).values()
                 wrong = difference(list(got), wanted, np)
                 layer = paddle.jit.load(path)
                 outs = layer(*map(paddle.to_tensor, values))
@@ -425,7 +462,7 @@ def run_written(folder):
 # ---- here -------------------------------------------------------------------------------------
 
 
-def write(folder, only):
+def write(folder, only, form):
     """The nets of the suite and those of this file, written by us, with what they give here."""
     import numpy as np
 
@@ -452,7 +489,7 @@ def write(folder, only):
         outs = [o.numpy() for o in flat(net(*map(argosy.to_tensor, values)))]
         np.savez(path + ".npz", *values, **{f"out{i:03}": o for i, o in enumerate(outs)})
         try:
-            argosy.jit.save(net, path, input_spec=spec, format="paddle")
+            argosy.jit.save(net, path, input_spec=spec, format=form)
         except NotImplementedError as error:
             print(f"WRONG {name} {error}", flush=True)
 
@@ -507,6 +544,7 @@ def main():
     parser.add_argument("--folder")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--written", action="store_true")
+    parser.add_argument("--format", choices=("paddle", "pdmodel"), default="paddle")
     parser.add_argument(SAVE, action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(RUN, action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -518,7 +556,7 @@ def main():
     failed = 0
     if args.written:
         with tempfile.TemporaryDirectory() as temporary:
-            write(temporary, args.only)
+            write(temporary, args.only, args.format)
             for peer in args.peer:
                 command = [peer, os.path.abspath(__file__), RUN, "--folder", temporary]
                 failed += subprocess.run(command, stderr=subprocess.DEVNULL).returncode

@@ -34,25 +34,26 @@ PyObject* f_load(Args a) {
   return PyTuple_Pack(2, p.get(), s.get());
 }
 
-// (program, scope or None): the bytes of .json and of .pdiparams
+// (program, scope or None, is it a .pdmodel?): the bytes of .json or .pdmodel, and of .pdiparams
 PyObject* f_write(Args a) {
   const auto& program = program_of(a[0]);
   program::Scope* scope = a[1] == Py_None ? nullptr : scope_of(a[1]).get();
+  const auto form = truth(a[2]) ? infer::PaddleProgram::pdmodel : infer::PaddleProgram::json;
   infer::PaddleFiles files;
   {
     WithoutGil no_gil;
     program::Recording off(nullptr);
-    files = infer::write_paddle(*program, scope);
+    files = infer::write_paddle(*program, scope, form);
   }
   auto bytes = [](const std::string& s) {
     return PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));
   };
-  Py json(check(bytes(files.program))), parameters(check(bytes(files.parameters)));
-  return PyTuple_Pack(2, json.get(), parameters.get());
+  Py description(check(bytes(files.program))), parameters(check(bytes(files.parameters)));
+  return PyTuple_Pack(2, description.get(), parameters.get());
 }
 
 PyMethodDef functions[] = {
-    FUNCTION("paddle_load", f_load, 4), FUNCTION("paddle_write", f_write, 2), {}};
+    FUNCTION("paddle_load", f_load, 4), FUNCTION("paddle_write", f_write, 3), {}};
 
 }  // namespace
 

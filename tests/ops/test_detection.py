@@ -20,23 +20,27 @@ class Fixed(A):
         return self.values.astype(dtype)
 
 
-def bilinear(plane, y, x):
-    """Coordinates up to one pixel outside count as the border."""
+def corners(plane, y, x):
+    """Four pixels times their weights. Coordinates up to one pixel outside count as the border."""
     h, w = plane.shape
     if y < -1 or y > h or x < -1 or x > w:
-        return 0.0
+        return [0.0] * 4
     y, x = min(max(y, 0), h - 1), min(max(x, 0), w - 1)
     y0, x0 = int(y), int(x)
     y1, x1 = min(y0 + 1, h - 1), min(x0 + 1, w - 1)
     a, b = y - y0, x - x0
-    return (
-        (1 - a) * (1 - b) * plane[y0, x0] + (1 - a) * b * plane[y0, x1]
-        + a * (1 - b) * plane[y1, x0] + a * b * plane[y1, x1]
-    )  # fmt: skip
+    return [
+        (1 - a) * (1 - b) * plane[y0, x0], (1 - a) * b * plane[y0, x1],
+        a * (1 - b) * plane[y1, x0], a * b * plane[y1, x1],
+    ]  # fmt: skip
+
+
+def bilinear(*at):
+    return sum(corners(*at))
 
 
 def roi_align(x, boxes, image, pooled_height, pooled_width, spatial_scale=1.0, sampling_ratio=-1,
-              aligned=True):  # fmt: skip
+              aligned=True, cell=np.mean, sample=bilinear):  # fmt: skip
     out = np.zeros((len(boxes), x.shape[1], pooled_height, pooled_width))
     for r, box in enumerate(boxes):
         x1, y1, x2, y2 = box * spatial_scale - (0.5 if aligned else 0)
@@ -48,12 +52,20 @@ def roi_align(x, boxes, image, pooled_height, pooled_width, spatial_scale=1.0, s
         columns = sampling_ratio if sampling_ratio > 0 else int(np.ceil(w))
         for c, i, j in np.ndindex(*out.shape[1:]):
             samples = [
-                bilinear(x[image[r], c], y1 + i * h + (a + 0.5) * h / rows,
+                sample(x[image[r], c], y1 + i * h + (a + 0.5) * h / rows,
                          x1 + j * w + (b + 0.5) * w / columns)
                 for a in range(rows) for b in range(columns)
             ]  # fmt: skip
-            out[r, c, i, j] = np.mean(samples)
+            out[r, c, i, j] = cell(samples) if samples else 0
     return out.astype(x.dtype)
+
+
+def roi_align_max(x, boxes, image, pooled_height, pooled_width, spatial_scale=1.0,
+                  sampling_ratio=-1, aligned=True):  # fmt: skip
+    return roi_align(
+        x, boxes, image, pooled_height, pooled_width, spatial_scale, sampling_ratio, aligned,
+        max, lambda *at: max(corners(*at)),
+    )  # fmt: skip
 
 
 def roi_pool(x, boxes, image, pooled_height, pooled_width, spatial_scale=1.0):
@@ -323,6 +335,11 @@ CASES = [
                  ([X, BOXES, IMAGE[:2]], TWO, ValueError, "must add up to the number of boxes")]),
     Case("roi_align", [X, Fixed(), IMAGE],
          {**TWO, "spatial_scale": 0.5, "sampling_ratio": 2, "aligned": False}, ref=roi_align,
+         tol=30, dtypes=WIDE),
+    Case("roi_align_max", [X, Fixed(), IMAGE], TWO, ref=roi_align_max, tol=30, dtypes=WIDE,
+         errors=[([X, A(3, 5), IMAGE], TWO, ValueError, "boxes must be [R, 4]")]),
+    Case("roi_align_max", [X, Fixed(), IMAGE],
+         {**TWO, "spatial_scale": 0.5, "sampling_ratio": 2, "aligned": False}, ref=roi_align_max,
          tol=30, dtypes=WIDE),
     Case("roi_pool", [X, Fixed(), IMAGE], {**TWO, "spatial_scale": 0.7}, ref=roi_pool, dtypes=WIDE,
          covers=["roi_pool_grad"]),

@@ -13,13 +13,17 @@ def add_parser(commands):
         help="write a model in another format",
         description="Write MODEL (of ONNX, Paddle or Argosy) as PREFIX.argosy, the Program, and "
         "PREFIX.safetensors, its weights, which argosy.jit.load reads; or with --to paddle as "
-        "PREFIX.json and PREFIX.pdiparams, which Paddle 3 loads. Data beside an ONNX model are read "
+        "PREFIX.json and PREFIX.pdiparams, which Paddle 3 loads, or with --to pdmodel as PREFIX.pdmodel "
+        "and PREFIX.pdiparams, which Paddle 2.6 and 3 load. Data beside an ONNX model are read "
         "from beneath its folder.",
     )
     parser.add_argument("model", metavar="MODEL", help="a file, or the prefix of files")
     parser.add_argument("prefix", metavar="PREFIX", help="of the files that are written")
     parser.add_argument(
-        "--to", choices=("argosy", "paddle"), default="argosy", help="the format (argosy)"
+        "--to",
+        choices=("argosy", "paddle", "pdmodel"),
+        default="argosy",
+        help="the format (argosy)",
     )
     parser.add_argument("--weights", metavar="FILE", help="of MODEL, if they are not beside it")
     return parser
@@ -33,8 +37,8 @@ def convert(options):
     from argosy.inference.predictor import read_model
 
     try:
-        if options.to == "paddle":
-            convert_to_paddle(options.model, options.weights, options.prefix)
+        if options.to != "argosy":
+            convert_to_paddle(options.model, options.weights, options.prefix, options.to)
         else:
             program, scope = read_model(options.model, options.weights)
             os.makedirs(os.path.dirname(options.prefix) or ".", exist_ok=True)

@@ -51,7 +51,7 @@ def _decode(text):
 # --- saving ---
 
 
-_FORMATS = ("argosy", "paddle")
+_FORMATS = ("argosy", *paddle_model.FORMATS)
 _SAVED = ("output_spec", "skip_forward", "format")
 _OF_FILES = {"combine_params": False, "clip_extra": True, "separate_parameters": False}
 _OF_PRUNING = {"with_hook": False, "input_names_after_prune": None, "skip_prune_program": False}
@@ -70,8 +70,9 @@ def save(layer, path, input_spec=None, **configs):
         input_spec (list, optional): InputSpec or example tensor for each input of forward; not
             needed where to_static was given one, or where forward was called before.
         configs: output_spec, a list of results of forward to keep, in this order; skip_forward; format,
-            "argosy" or "paddle": the latter writes path.json and path.pdiparams, the layer as it is in
-            evaluation, which Paddle 3 loads. combine_params, clip_extra and separate_parameters have no
+            "argosy", "paddle" or "pdmodel": "paddle" writes path.json and path.pdiparams, which Paddle 3
+            loads, "pdmodel" path.pdmodel and path.pdiparams, which Paddle 2.6 and 3 load, both of them
+            the layer as it is in evaluation. combine_params, clip_extra and separate_parameters have no
             effect: state is in one file.
 
     Raises:
@@ -135,8 +136,8 @@ def save(layer, path, input_spec=None, **configs):
         captured = _concrete(function, spec, name)
         keep = configs.get("output_spec") if name == "forward" else None
         program, structure, outputs = _program_of(captured, keep)
-        if written == "paddle":
-            paddle_model.save(program, None, prefix)
+        if written in paddle_model.FORMATS:
+            paddle_model.save(program, None, prefix, written)
         else:
             _write(program, structure, outputs, prefix, name, sorted(functions))
 

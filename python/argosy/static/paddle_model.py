@@ -7,7 +7,8 @@ import os
 from argosy import _core
 from argosy.framework.atomic_file import atomic_writers
 
-PROGRAM_SUFFIX, WEIGHTS_SUFFIX = ".json", ".pdiparams"  # of Paddle 3, which is written
+FORMATS = {"paddle": ".json", "pdmodel": ".pdmodel"}  # what is written, for Paddle 3 and 2
+WEIGHTS_SUFFIX = ".pdiparams"
 
 _OURS = b"argosy\r\n"  # how Programs of our own begin, which may be called .pdmodel too
 _NAMES = ("__model__", "inference.json", "inference.pdmodel", "model.pdmodel")
@@ -46,12 +47,12 @@ def load_bytes(program, weights):
     return _core.paddle_load("", "", bytes(program), bytes(weights or b""))
 
 
-def save(program, scope, prefix):
-    """Writes a Program, as it is when not training, to prefix.json and prefix.pdiparams. Values of state
-    that are not its own are in the scope."""
-    content, weights = _core.paddle_write(program, scope)
+def save(program, scope, prefix, format):
+    """Writes a Program, as it is when not training, to prefix.pdiparams and to prefix with the suffix
+    that FORMATS has. Values of state that are not its own are in the scope."""
+    content, weights = _core.paddle_write(program, scope, format == "pdmodel")
     # In this order: a new Program never stands beside the values of an old one for long.
-    contents = {WEIGHTS_SUFFIX: weights, PROGRAM_SUFFIX: content}
+    contents = {WEIGHTS_SUFFIX: weights, FORMATS[format]: content}
     with atomic_writers(*(prefix + suffix for suffix in contents)) as files:
         for file, data in zip(files, contents.values(), strict=True):
             file.write(data)

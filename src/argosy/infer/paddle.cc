@@ -43,8 +43,9 @@ program::Model load_paddle(const ImportOptions& options) {
   return library().load(options);
 }
 
-PaddleFiles write_paddle(const program::Program& program, program::Scope* scope) {
-  return library().write(program, scope);
+PaddleFiles write_paddle(const program::Program& program, program::Scope* scope,
+                         PaddleProgram form) {
+  return library().write(program, scope, form);
 }
 
 }  // namespace argosy::infer

@@ -13,19 +13,21 @@ namespace argosy::infer {
 ARGOSY_API bool recognizes_paddle(const std::string& path, std::string_view head);
 ARGOSY_API program::Model load_paddle(const ImportOptions& options);
 
-// What `.json` and `.pdiparams` hold.
+// What `.json` or `.pdmodel`, and `.pdiparams` hold.
+enum class PaddleProgram { json, pdmodel };
 struct PaddleFiles {
   std::string program, parameters;
 };
-// A Program as Paddle 3 has it, when not training: its inputs, outputs and state are those of the
-// model. Values of state are its own tensors, else those in the scope, which may be null. Throws
-// one error that lists all ops that have no counterpart.
-ARGOSY_API PaddleFiles write_paddle(const program::Program& program, program::Scope* scope);
+// A Program as Paddle 3 has it (`json`), or Paddle 2 (`pdmodel`), when not training: its inputs,
+// outputs and state are those of the model. Values of state are its own tensors, else those in the
+// scope, which may be null. Throws one error that lists all ops that have no counterpart.
+ARGOSY_API PaddleFiles write_paddle(const program::Program& program, program::Scope* scope,
+                                    PaddleProgram form);
 
 // What libargosy_paddle.so hands over.
 struct PaddleLibrary {
   program::Model (*load)(const ImportOptions& options);
-  PaddleFiles (*write)(const program::Program& program, program::Scope* scope);
+  PaddleFiles (*write)(const program::Program& program, program::Scope* scope, PaddleProgram form);
 };
 
 }  // namespace argosy::infer

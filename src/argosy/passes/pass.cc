@@ -37,10 +37,10 @@ const std::vector<Pipeline>& table() {
       // known.
       {"load_exact", with({"freeze_state", "dropout_removal", "batch_norm_inference"}, clean)},
       {"load",
-       {"freeze_state", "dropout_removal", "batch_norm_inference", "conv_batch_norm",
-        "constant_folding", "algebraic", "cse", "dead_code", "fold_affine", "recognize_activations",
-        "recognize_norms", "dead_code", "channels_last", "pack_products", "cse", "dead_code",
-        "fuse_epilogues", "dead_code"}},
+       {"freeze_state", "integer_products", "dropout_removal", "batch_norm_inference",
+        "conv_batch_norm", "constant_folding", "algebraic", "cse", "dead_code", "fold_affine",
+        "recognize_activations", "recognize_norms", "dead_code", "channels_last", "pack_products",
+        "cse", "dead_code", "fuse_epilogues", "dead_code"}},
       {"plan", with(clean, {"recognize_activations", "recognize_norms", "fuse_attention",
                             "algebraic", "dead_code", "fuse_epilogues", "dead_code"})},
   };

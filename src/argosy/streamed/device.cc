@@ -445,11 +445,13 @@ Queue::Job StreamedDevice::in_turn(Queue::Job job) const {
 }
 
 void StreamedDevice::wait_for_draws() {
-  if (Queue::on_queue() || stopped_ || getpid() != process_) return;
+  if (stopped_ || getpid() != process_) return;
   const Queue* queue;
   uint64_t position;
   {
     MutexLock lock(mutex_);
+    for (const Line& line : lines_)
+      if (line.queue->is_here()) return;
     queue = draws_on_;
     position = last_draw_;
   }

@@ -5,13 +5,6 @@
 #include <chrono>
 
 namespace argosy::streamed {
-namespace {
-thread_local bool of_queue = false;
-}
-
-bool Queue::on_queue() {
-  return of_queue;
-}
 
 Queue::Queue(std::string name, int64_t most_delay_us)
     : thread_(&Queue::run, this, std::move(name), most_delay_us) {}
@@ -52,7 +45,6 @@ void Queue::wait(uint64_t position) const {
 }
 
 void Queue::run(std::string name, int64_t most_delay_us) {
-  of_queue = true;
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
   std::mt19937_64 random(std::hash<std::string>()(name));
   WaitLock lock(mutex_);

@@ -113,6 +113,68 @@ def test_wrong_use_gives_statuses(model, tmp_path, language):
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
 
 
+TWO_THREADS = r"""
+#include <argosy.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+static argosy_predictor *shared;
+static int refused[2], ran[2];
+static float wanted[6];
+/* Runs until both threads have been refused while the other was in a call. */
+static void *work(void *arg) {
+  const int me = *(int *)arg;
+  const time_t end = time(NULL) + 200;
+  while (!(refused[0] && refused[1]) && time(NULL) < end) {
+    const argosy_status status = argosy_predictor_run(shared);
+    if (status == ARGOSY_OK) {
+      ++ran[me];
+    } else if (status == ARGOSY_RUNTIME && strstr(argosy_last_error(), "another thread")) {
+      __atomic_store_n(&refused[me], 1, __ATOMIC_SEQ_CST);
+    } else {
+      return printf("%d: %s\n", (int)status, argosy_last_error()), (void *)1;
+    }
+  }
+  return NULL;
+}
+int main(int argc, char **argv) {
+  int names[2] = {0, 1}, i;
+  int64_t shape[] = {2, 40};
+  float x[80], y[6];
+  void *wrong[2];
+  argosy_options *o;
+  argosy_predictor *first;
+  pthread_t threads[2];
+  for (i = 0; i < 80; ++i) x[i] = (float)i / 80;
+  if (argosy_options_create(ARGOSY_ABI_VERSION, &o) || argosy_options_set_model(o, argv[argc - 1], 0)) return 2;
+  if (argosy_predictor_create(o, &first) || argosy_predictor_clone(first, &shared)) return 3;
+  argosy_options_destroy(o);
+  if (argosy_predictor_borrow_input(first, 0, ARGOSY_FLOAT32, 2, shape, x)) return 4;
+  if (argosy_predictor_run(first) || argosy_predictor_copy_output(first, 0, wanted, sizeof(y))) return 5;
+  argosy_predictor_destroy(first);
+  if (argosy_predictor_borrow_input(shared, 0, ARGOSY_FLOAT32, 2, shape, x)) return 6;
+  for (i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, work, &names[i]);
+  for (i = 0; i < 2; ++i) pthread_join(threads[i], &wrong[i]);
+  if (wrong[0] || wrong[1] || !refused[0] || !refused[1] || !ran[0] || !ran[1]) return 7;
+  if (argosy_predictor_run(shared) || argosy_predictor_copy_output(shared, 0, y, sizeof(y))) return 8;
+  argosy_predictor_destroy(shared);
+  return memcmp(y, wanted, sizeof(y)) ? 9 : 0;
+}
+"""
+
+
+def test_two_threads_in_one_predictor(model, tmp_path):
+    """One of them is told so; a clone outlives the predictor that it was made of."""
+    if not shutil.which("cc"):
+        pytest.skip("no compiler")
+    source = tmp_path / "threads.c"
+    source.write_text(TWO_THREADS)
+    program = build(source, tmp_path / "threads", ["cc", "-std=c99", "-pthread"])
+    done = subprocess.run([program, str(model[0])], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+
+
 OPEN_MODEL = r"""
 #include <argosy.h>
 #include <stdio.h>

@@ -27,10 +27,11 @@ def same(got, wanted):
         np.testing.assert_allclose(g / scale, w / scale, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("form", ["paddle", "pdmodel"])
 @pytest.mark.parametrize("name", CASES)
-def test_read_back(name, tmp_path):
+def test_read_back(name, form, tmp_path):
     layer, specs, inputs = CASES[name]
-    paddle.jit.save(layer, str(tmp_path / "net"), input_spec=specs, format="paddle")
+    paddle.jit.save(layer, str(tmp_path / "net"), input_spec=specs, format=form)
     loaded = paddle.jit.load(str(tmp_path / "net"))
     tensors = [paddle.to_tensor(x) for x in inputs]
     got = [v.numpy() for v in flat(loaded(*tensors))]
@@ -54,6 +55,54 @@ def test_files(tmp_path):
     got = paddle.jit.load(str(tmp_path / "deep/net"))(x).numpy()
     net.eval()
     same([got], [net(x).numpy()])
+
+
+def test_files_of_paddle_2(tmp_path):
+    class Net(nn.Layer):  # outputs that are an input, a parameter, and one value twice
+        def __init__(self):
+            super().__init__()
+            self.bias = self.create_parameter([4])
+
+        def forward(self, x):
+            y = x + self.bias
+            return x, self.bias, y, y
+
+    net = Net()
+    spec = [InputSpec([None, 4], "float32", "feed")]
+    paddle.jit.save(net, str(tmp_path / "net"), input_spec=spec, format="pdmodel")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["net.pdiparams", "net.pdmodel"]
+    x = paddle.to_tensor(floats(3, 4))
+    got = [v.numpy() for v in paddle.jit.load(str(tmp_path / "net"))(x)]
+    same(got, [v.numpy() for v in net(x)])
+
+
+def test_loops_that_swap_what_they_carry(tmp_path):
+    def fibonacci(x, n):
+        a, b, i = x, x, paddle.zeros([], "int64")
+        while i < n:
+            a, b = b, a + b
+            i = i + 1
+        return a, b
+
+    specs = [X, InputSpec([], "int64", "n")]
+    paddle.jit.save(fibonacci, str(tmp_path / "net"), input_spec=specs, format="pdmodel")
+    got = paddle.jit.load(str(tmp_path / "net"))(paddle.ones([1, 4]), paddle.to_tensor(6))
+    same([v.numpy() for v in got], [np.full([1, 4], n, "float32") for n in (13, 21)])
+
+
+def test_numbers_that_only_a_run_knows(tmp_path):
+    def f(x, n):
+        x = x + 0
+        x[:, n] = 1
+        return x
+
+    specs = [X, InputSpec([], "int64", "n")]
+    paddle.jit.save(f, str(tmp_path / "net"), input_spec=specs, format="paddle")
+    with pytest.raises(
+        NotImplementedError, match="only a run knows has no counterpart in a .pdmodel"
+    ):
+        paddle.jit.save(f, str(tmp_path / "net"), input_spec=specs, format="pdmodel")
+    assert not (tmp_path / "net.pdmodel").exists()
 
 
 def test_weights_that_are_shared_are_there_once(tmp_path):
@@ -85,16 +134,21 @@ def test_models_of_files(tmp_path):
     paddle.jit.save(net, str(tmp_path / "ours"), input_spec=[X])
     paddle.onnx.export(net, str(tmp_path / "onnx"), [X])
     for model in ("ours", "onnx.onnx"):
-        paddle.inference.convert_to_paddle(str(tmp_path / model), None, str(tmp_path / "out/net"))
-        same([paddle.jit.load(str(tmp_path / "out/net"))(x).numpy()], [net(x).numpy()])
+        for form in ("paddle", "pdmodel"):
+            prefix = str(tmp_path / form / "net")
+            paddle.inference.convert_to_paddle(str(tmp_path / model), None, prefix, form)
+            same([paddle.jit.load(prefix)(x).numpy()], [net(x).numpy()])
+    with pytest.raises(ValueError, match="format: expected one of paddle, pdmodel, got 'json'"):
+        paddle.inference.convert_to_paddle(str(tmp_path / "ours"), None, prefix, "json")
 
 
-def test_command(tmp_path):
+@pytest.mark.parametrize(("to", "file"), [("paddle", ".json"), ("pdmodel", ".pdmodel")])
+def test_command(to, file, tmp_path):
     net = nn.Linear(4, 2)
     paddle.jit.save(net, str(tmp_path / "ours"), input_spec=[X])
     command = [sys.executable, "-m", "argosy.cli", "convert"]
-    there = [*command, str(tmp_path / "ours"), str(tmp_path / "a/paddle"), "--to", "paddle"]
-    back = [*command, str(tmp_path / "a/paddle.json"), str(tmp_path / "b/ours")]
+    there = [*command, str(tmp_path / "ours"), str(tmp_path / "a/paddle"), "--to", to]
+    back = [*command, str(tmp_path / f"a/paddle{file}"), str(tmp_path / "b/ours")]
     for run in (there, back):
         done = subprocess.run(run, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
@@ -102,7 +156,7 @@ def test_command(tmp_path):
     x = paddle.to_tensor(floats(3, 4))
     same([paddle.jit.load(str(tmp_path / "b/ours"))(x).numpy()], [net(x).numpy()])
     done = subprocess.run(
-        [*command, str(tmp_path / "none"), str(tmp_path / "c"), "--to", "paddle"],
+        [*command, str(tmp_path / "none"), str(tmp_path / "c"), "--to", to],
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 1 and "there is no model" in done.stderr
@@ -122,7 +176,9 @@ def test_ops_that_are_not_written(function, error, text, tmp_path):
 
 
 def test_a_format_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match="format: expected one of argosy, paddle, got 'pickle'"):
+    with pytest.raises(
+        ValueError, match="format: expected one of argosy, paddle, pdmodel, got 'pickle'"
+    ):
         paddle.jit.save(nn.ReLU(), str(tmp_path / "f"), input_spec=[X], format="pickle")
 
 

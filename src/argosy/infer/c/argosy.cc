@@ -1,5 +1,6 @@
 #include "argosy/infer/c/argosy.h"
 
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -18,6 +19,7 @@ struct argosy_options {
 struct argosy_predictor {
   std::unique_ptr<infer::Predictor> predictor;
   std::vector<Tensor> viewed;  // by output: what views of the caller look at
+  std::atomic_flag in_use;     // by the call that is under way, which alone works with the others
 };
 
 namespace {
@@ -82,6 +84,22 @@ void need(const char* what, const P*... pointers) {
       << '[' << what << "] a pointer is null. Do this: pass what the header says.";
 }
 
+// f, unless another thread is in such a call with this predictor.
+template <class F>
+argosy_status in_use(const char* what, argosy_predictor* p, F&& f) noexcept {
+  return guarded([&] {
+    need(what, p);
+    ARGOSY_CHECK(!p->in_use.test_and_set(std::memory_order_acquire), runtime)
+        << '[' << what << "] another thread is in a call with this predictor. Do this: give each "
+        << "thread its own by argosy_predictor_clone.";
+    struct Leave {
+      std::atomic_flag& flag;
+      ~Leave() { flag.clear(std::memory_order_release); }
+    } leave{p->in_use};
+    f();
+  });
+}
+
 void need_place(const char* what, size_t i, size_t count) {
   ARGOSY_CHECK(i < count, index) << '[' << what << "] expected a place below " << count << ", got "
                                  << i << '.';
@@ -133,7 +151,6 @@ argosy_status describe(const char* what, std::span<const infer::Port> ports, siz
 }
 
 Tensor output_of(const char* what, argosy_predictor* p, size_t i) {
-  need(what, p);
   need_place(what, i, p->predictor->outputs().size());
   Tensor t = p->predictor->output_tensor(i);
   ARGOSY_CHECK(t.defined(), runtime)
@@ -285,8 +302,7 @@ argosy_status argosy_predictor_borrow_input(argosy_predictor* predictor, size_t 
                                             argosy_dtype dtype, int32_t rank, const int64_t* shape,
                                             const void* data) {
   constexpr const char* kName = "argosy_predictor_borrow_input";
-  return guarded([&] {
-    need(kName, predictor);
+  return in_use(kName, predictor, [&] {
     need_place(kName, i, predictor->predictor->inputs().size());
     predictor->predictor->set_input(i, borrowed(kName, dtype, rank, shape, data));
   });
@@ -295,8 +311,7 @@ argosy_status argosy_predictor_borrow_input(argosy_predictor* predictor, size_t 
 argosy_status argosy_predictor_copy_input(argosy_predictor* predictor, size_t i, argosy_dtype dtype,
                                           int32_t rank, const int64_t* shape, const void* data) {
   constexpr const char* kName = "argosy_predictor_copy_input";
-  return guarded([&] {
-    need(kName, predictor);
+  return in_use(kName, predictor, [&] {
     need_place(kName, i, predictor->predictor->inputs().size());
     const Tensor from = borrowed(kName, dtype, rank, shape, data);
     const infer::Port& port = predictor->predictor->inputs()[i];
@@ -311,16 +326,15 @@ argosy_status argosy_predictor_copy_input(argosy_predictor* predictor, size_t i,
 argosy_status argosy_predictor_input_memory(argosy_predictor* predictor, size_t i, int32_t rank,
                                             const int64_t* shape, void** data) {
   constexpr const char* kName = "argosy_predictor_input_memory";
-  return guarded([&] {
-    need(kName, predictor, data);
+  return in_use(kName, predictor, [&] {
+    need(kName, data);
     need_place(kName, i, predictor->predictor->inputs().size());
     *data = predictor->predictor->input_buffer(i, shape_of(kName, rank, shape)).raw();
   });
 }
 
 argosy_status argosy_predictor_run(argosy_predictor* predictor) {
-  return guarded([&] {
-    need("argosy_predictor_run", predictor);
+  return in_use("argosy_predictor_run", predictor, [&] {
     predictor->viewed.clear();
     predictor->predictor->run();
   });
@@ -329,7 +343,7 @@ argosy_status argosy_predictor_run(argosy_predictor* predictor) {
 argosy_status argosy_predictor_view_output(argosy_predictor* predictor, size_t i,
                                            argosy_view* view) {
   constexpr const char* kName = "argosy_predictor_view_output";
-  return guarded([&] {
+  return in_use(kName, predictor, [&] {
     need(kName, view);
     const Tensor t = output_of(kName, predictor, i);
     *view = view_of(t.shape(), t.dtype());
@@ -343,7 +357,7 @@ argosy_status argosy_predictor_view_output(argosy_predictor* predictor, size_t i
 argosy_status argosy_predictor_copy_output(argosy_predictor* predictor, size_t i, void* to,
                                            size_t bytes) {
   constexpr const char* kName = "argosy_predictor_copy_output";
-  return guarded([&] {
+  return in_use(kName, predictor, [&] {
     const Tensor t = output_of(kName, predictor, i);
     ARGOSY_CHECK(t.nbytes() == bytes && (to || !bytes), invalid_argument)
         << '[' << kName << "] output " << i << " has " << t.nbytes() << " bytes, there is room for "
@@ -353,8 +367,7 @@ argosy_status argosy_predictor_copy_output(argosy_predictor* predictor, size_t i
 }
 
 argosy_status argosy_predictor_release_memory(argosy_predictor* predictor) {
-  return guarded([&] {
-    need("argosy_predictor_release_memory", predictor);
+  return in_use("argosy_predictor_release_memory", predictor, [&] {
     predictor->viewed.clear();
     predictor->predictor->release_memory();
   });

@@ -12,8 +12,10 @@
  *
  * Every call that can fail gives a status; argosy_last_error() is the text of the last failure of
  * the calling thread. No call ends the process or throws. A predictor is used by one thread at a
- * time; its clones share its weights, and each may be used by another thread. What is borrowed is
- * not copied, and must stay as it is until the call that the comment names.
+ * time: a call that finds another thread's under way gives ARGOSY_RUNTIME and changes nothing (but
+ * nobody may be in a call with what is destroyed). Its clones share its weights, and each may be
+ * used by another thread, also when the first is gone. What is borrowed is not copied, and must
+ * stay as it is until the call that the comment names.
  */
 #ifndef ARGOSY_H
 #define ARGOSY_H

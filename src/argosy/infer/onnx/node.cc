@@ -95,6 +95,10 @@ size_t Node::outputs() const {
   return static_cast<size_t>(proto.output_size());
 }
 
+bool Node::is_multiplied() const {
+  return wants(0) && session.is_multiplied(proto.output(0));
+}
+
 bool Node::wants(size_t i) const {
   return i < outputs() && !proto.output(static_cast<int>(i)).empty();
 }

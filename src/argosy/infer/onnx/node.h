@@ -79,6 +79,8 @@ class Node {
   // --- outputs ---
   size_t outputs() const;
   bool wants(size_t i) const;
+  // Is the first one the second operand of a product in the main graph?
+  bool is_multiplied() const;
 
   // --- attributes ---
   bool has_attribute(const char* name) const { return find(name) != nullptr; }

@@ -34,6 +34,16 @@ Item to_integers(const Tensor& x, const Tensor& zero, int element) {
   return {as(ops::clip(y, range.low, range.high), *dtype_of_element(element)), element};
 }
 
+// The matrix of a product as an operation of the Program though its operands are known: its codes
+// are a quarter of the numbers, and passes multiply codes by codes.
+Tensor later_numbers(const Node& n, const Tensor& x, const Tensor& scale, const Tensor& zero) {
+  constexpr int64_t kLeast = 1024;  // elements
+  auto numbers = [&] { return call("dequantize_affine", {x, scale, zero}); };
+  if (x.rank() != 2 || x.symbolic() || x.numel() < kLeast || !n.is_multiplied()) return numbers();
+  const program::Recording recording = n.session.recording();
+  return numbers();
+}
+
 Items quantize(const Node& n) {
   const Tensor& given = n.in(0);
   const int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
@@ -46,9 +56,16 @@ Items quantize(const Node& n) {
   if (precision) x = as(x, *dtype_of_element(precision));
   // In float32 at least, as the 16-bit ones are computed with.
   const DType wide = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
-  const Tensor scaled = ops::divide(as(x, wide), as(spread(n, n.in(1), x, axis, block), wide));
+  const Tensor scale = as(spread(n, n.in(1), x, axis, block), wide);
   const Tensor zero = n.has(2) ? spread(n, n.in(2), x, axis, block) : Tensor();
-  if (is_integer_element(element)) return {to_integers(scaled, zero, element)};
+  if (is_integer_element(element)) {
+    const Range range = range_of(element);
+    return {Item(
+        call("quantize_affine", {as(x, wide), scale, zero.defined() ? as(zero, wide) : zero},
+             {{"low", range.low}, {"high", range.high}, {"dtype", *dtype_of_element(element)}}),
+        element)};
+  }
+  const Tensor scaled = ops::divide(as(x, wide), scale);
   return {Item(as(cast_elements(scaled, element, saturate), *dtype_of_element(element)), element)};
 }
 
@@ -57,10 +74,13 @@ Items dequantize(const Node& n) {
   const int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   const int said = n.element_attribute("output_dtype", 0);
   const DType dtype = said ? *dtype_of_element(said) : n.in(1).dtype();
-  Tensor y = as(x, DType::float32);
-  if (is_integral(x.dtype()) && item_size(x.dtype()) >= 4) y = as(x, DType::float64);
-  if (n.has(2)) y = ops::subtract(y, as(spread(n, n.in(2), x, axis, block), y.dtype()));
-  return {as(ops::multiply(y, as(spread(n, n.in(1), x, axis, block), y.dtype())), dtype)};
+  const bool large = is_integral(x.dtype()) && item_size(x.dtype()) >= 4;
+  const DType wide = large ? DType::float64 : DType::float32;
+  const Tensor scale = as(spread(n, n.in(1), x, axis, block), wide);
+  const Tensor zero = n.has(2) ? as(spread(n, n.in(2), x, axis, block), wide) : Tensor();
+  if (is_integral(x.dtype())) return {as(later_numbers(n, x, scale, zero), dtype)};
+  const Tensor y = as(x, wide);  // codes that are floating
+  return {as(ops::multiply(zero.defined() ? ops::subtract(y, zero) : y, scale), dtype)};
 }
 
 Items dynamic_quantize(const Node& n) {
@@ -71,8 +91,9 @@ Items dynamic_quantize(const Node& n) {
   // Of zeros alone every scale is right.
   const Tensor safe = ops::where(ops::equal(scale, zero), number(1, scale), scale);
   const Tensor point = ops::clip(ops::round(ops::negative(ops::divide(low, safe))), 0, 255);
-  const Item y = to_integers(ops::divide(x, safe), point, kUint8);
-  return {y, scale, as(point, DType::uint8)};
+  const Tensor y = call("quantize_affine", {x, safe, point},
+                        {{"low", 0.0}, {"high", 255.0}, {"dtype", DType::uint8}});
+  return {Item(y, kUint8), scale, as(point, DType::uint8)};
 }
 
 // x without its zero point, which may be one for each row or column.

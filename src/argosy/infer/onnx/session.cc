@@ -50,6 +50,9 @@ void check_operators(const file::Model& model) {
 Session::Session(const file::Model& model, const TensorReader& reader)
     : model_(model), reader_(reader), program_(program::Program::make()) {
   for (const file::Opset& o : model.opset_import()) opsets_[domain_of(o.domain())] = o.version();
+  for (const file::Node& n : model.graph().node())
+    if ((n.op_type() == "MatMul" || n.op_type() == "Gemm") && n.input_size() > 1)
+      multiplied_.insert(n.input(1));
 }
 
 int64_t Session::opset(const std::string& domain) const {

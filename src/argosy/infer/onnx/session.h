@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "argosy/infer/onnx.h"
@@ -56,6 +57,8 @@ class Session {
   // An attribute of the call of the function whose body is being imported; null if it has none.
   const file::Attribute* function_attribute(const std::string& name) const;
   int64_t opset(const std::string& domain) const;
+  // Is a value of this name the second operand of a product in the main graph?
+  bool is_multiplied(const std::string& name) const { return multiplied_.contains(name); }
 
  private:
   const Item& look_up(const std::string& name) const;
@@ -79,6 +82,7 @@ class Session {
   const Call* call_ = nullptr;
   int depth_ = 0;
   std::map<std::string, int64_t> opsets_;
+  std::unordered_set<std::string> multiplied_;
   std::unordered_map<const TensorImpl*, std::pair<Tensor, op::IntArray>> numbers_;
   std::vector<OnnxPort> ports_;
 };

@@ -32,14 +32,26 @@ Items roi_align(const Node& n) {
   const std::string mode = n.text("mode", "avg");
   const std::string where =
       n.text("coordinate_transformation_mode", n.opset >= 16 ? "half_pixel" : "output_half_pixel");
-  if (mode != "avg") n.unsupported("mode " + mode);
+  if (mode != "avg" && mode != "max") n.unsupported("mode " + mode);
   const int64_t ratio = n.integer("sampling_ratio", 0);
-  return {call("roi_align", {n.in(0), n.in(1), as(n.in(2), DType::int64)},
+  return {call(mode == "avg" ? "roi_align" : "roi_align_max",
+               {n.in(0), n.in(1), as(n.in(2), DType::int64)},
                {{"pooled_height", n.integer("output_height", 1)},
                 {"pooled_width", n.integer("output_width", 1)},
                 {"spatial_scale", n.real("spatial_scale", 1)},
                 {"sampling_ratio", ratio == 0 ? int64_t{-1} : ratio},
                 {"aligned", where == "half_pixel"}})};
+}
+
+// Rows of regions are the number of their image and a box.
+Items max_roi_pool(const Node& n) {
+  const std::vector<int64_t> size = n.integers("pooled_shape");
+  n.expect(size.size() == 2, "pooled_shape has two numbers");
+  const Tensor boxes = ops::slice(n.in(1), 1, op::IntArray{1}, op::IntArray{5});
+  return {call("roi_pool", {n.in(0), boxes, as(ops::pick(n.in(1), 1, 0), DType::int64)},
+               {{"pooled_height", size[0]},
+                {"pooled_width", size[1]},
+                {"spatial_scale", n.real("spatial_scale", 1)}})};
 }
 
 // [x1, y1, x2, y2] of boxes [count, 4] in the given form.
@@ -98,11 +110,9 @@ Items non_max_suppression(const Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"AffineGrid", affine_grid},
-    {"GridSample", grid_sample},
-    {"NonMaxSuppression", non_max_suppression},
-    {"Resize", resize},
-    {"RoiAlign", roi_align},
+    {"AffineGrid", affine_grid},  {"GridSample", grid_sample},
+    {"MaxRoiPool", max_roi_pool}, {"NonMaxSuppression", non_max_suppression},
+    {"Resize", resize},           {"RoiAlign", roi_align},
     {"Upsample", upsample},
 };
 

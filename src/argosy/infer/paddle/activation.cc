@@ -151,6 +151,31 @@ void cross_entropy(const Node& n) {
                    {"use_softmax", false}}));
 }
 
+// 0.5 r^2 of the difference where that is not larger than delta, delta (|r| - 0.5 delta) elsewhere.
+void huber_loss(const Node& n) {
+  const Tensor x = n.in("X"), y = n.in("Y");
+  n.out("Residual", ops::subtract(y, x));
+  n.out("Out", call("smooth_l1_loss", {x, y},
+                    {{"reduction", "none"}, {"delta", n.real("delta", 1)}, {"is_huber", true}}));
+}
+
+void kldiv_loss(const Node& n) {
+  n.out("Loss",
+        call("kl_div", {n.in("X"), n.in("Target")},
+             {{"reduction", n.text("reduction", "mean")}, {"log_target", n.flag("log_target")}}));
+}
+
+void nll_loss(const Node& n) {
+  n.out("Out", call("nll_loss", {n.in("X"), n.in("Label"), n.optional("Weight")},
+                    {{"ignore_index", n.integer("ignore_index", -100)},
+                     {"reduction", n.text("reduction", "mean")}}));
+}
+
+void label_smooth(const Node& n) {
+  n.out("Out", call("label_smooth", {n.in("X"), n.optional("PriorDist")},
+                    {{"epsilon", n.real("epsilon", 0)}}));
+}
+
 void log_loss(const Node& n) {
   n.out("Loss", call("log_loss", {n.in("Predicted"), n.in("Labels")},
                      {{"epsilon", n.real("epsilon", 1e-4)}}));
@@ -190,6 +215,10 @@ constexpr Row kRows[] = {
     {"cross_entropy", cross_entropy},
     {"cross_entropy2", cross_entropy},
     {"log_loss", log_loss},
+    {"huber_loss", huber_loss},
+    {"kldiv_loss", kldiv_loss},
+    {"nll_loss", nll_loss},
+    {"label_smooth", label_smooth},
 };
 
 }  // namespace

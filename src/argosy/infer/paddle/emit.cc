@@ -1,11 +1,9 @@
 #include "argosy/infer/paddle/emit.h"
 
 #include <cmath>
-#include <cstdio>
 #include <unordered_map>
 #include <utility>
 
-#include "argosy/base/json.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/program/attributes.h"
@@ -16,121 +14,6 @@ using program::Operation;
 using program::Value;
 
 namespace {
-
-// --- JSON ---
-
-std::string json_string(std::string_view text) {
-  return json_text(Json(text));
-}
-
-std::string typed(const char* kind, const std::string& data) {
-  return std::string(R"({"#":")") + kind + R"(","D":)" + data + "}";
-}
-
-// JSON has no infinities: those are texts in another field.
-std::string real(const char* kind, double v, int digits) {
-  if (!std::isfinite(v))
-    return std::string(R"({"#":")") + kind + R"(","VD":")" +
-           (std::isnan(v) ? "NaN"
-            : v > 0       ? "INF"
-                          : "-INF") +
-           "\"}";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*g", digits, v);
-  std::string number(text);
-  if (number.find_first_of(".e") == std::string::npos) number += ".0";
-  return typed(kind, number);
-}
-
-template <class List, class Print>
-std::string array(const List& list, Print print) {
-  std::string s = "[";
-  for (const auto& v : list) s += (s.size() > 1 ? "," : "") + print(v);
-  return s + "]";
-}
-
-std::string integers_of(const char* kind, std::span<const int64_t> v) {
-  return typed("0.a_array", array(v, [&](int64_t i) { return typed(kind, std::to_string(i)); }));
-}
-
-const char* type_of(DType dtype) {
-  switch (dtype) {
-    case DType::bool_:
-      return "0.t_bool";
-    case DType::uint8:
-      return "0.t_ui8";
-    case DType::int8:
-      return "0.t_i8";
-    case DType::int16:
-      return "0.t_i16";
-    case DType::int32:
-      return "0.t_i32";
-    case DType::int64:
-      return "0.t_i64";
-    case DType::float16:
-      return "0.t_f16";
-    case DType::bfloat16:
-      return "0.t_bf16";
-    case DType::float32:
-      return "0.t_f32";
-    case DType::float64:
-      return "0.t_f64";
-    case DType::complex64:
-      return "0.t_c64";
-    case DType::complex128:
-      return "0.t_c128";
-    default:
-      ARGOSY_THROW(not_implemented)
-          << "[paddle] values of " << dtype << " are not written to models of Paddle.";
-  }
-}
-
-std::string list_of_sizes(const Shape& shape) {
-  return array(shape, [](int64_t s) { return std::to_string(s); });
-}
-
-std::string type_of(const Written& w) {
-  if (w.is_list)
-    return typed("0.t_vec", array(w.parts, [](const Written& part) { return type_of(part); }));
-  return std::string(R"({"#":"0.t_dtensor","D":[{"#":")") + type_of(w.dtype) + "\"}," +
-         list_of_sizes(w.shape) + R"(,"NCHW",[],0]})";
-}
-
-std::string result_of(const Written& w) {
-  return "{\"%\":" + std::to_string(w.id) + ",\"TT\":" + type_of(w) + "}";
-}
-
-std::string operands_of(const std::vector<Written>& in) {
-  return array(in, [](const Written& w) { return "{\"%\":" + std::to_string(w.id) + "}"; });
-}
-
-std::string attributes_of(const Sets& sets) {
-  return array(sets, [](const Set& s) {
-    return "{\"AT\":" + s.json + ",\"N\":" + json_string(s.name) + "}";
-  });
-}
-
-// No gradient flows through what was written.
-std::string stop_gradient(size_t results) {
-  const std::vector<int> all(results);
-  return R"({"AT":)" +
-         typed("0.a_array", array(all, [](int) { return typed("0.a_bool", "true"); })) +
-         R"(,"N":"stop_gradient"})";
-}
-
-std::string operation_of(std::string_view op, const std::vector<Written>& in, const Sets& sets,
-                         const std::string& results, size_t count,
-                         const std::string& regions = "") {
-  return "{\"#\":" + json_string(op) + ",\"A\":" + attributes_of(sets) +
-         ",\"I\":" + operands_of(in) + ",\"O\":" + results + ",\"OA\":[" +
-         (count ? stop_gradient(count) : "") + "]" +
-         (regions.empty() ? "" : ",\"regions\":[" + regions + "]") + "}";
-}
-
-// "relu" is an op of the dialect 1; a name with a point says its own.
-std::string full_name(std::string_view op) {
-  return op.find('.') == std::string_view::npos ? "1." + std::string(op) : std::string(op);
-}
 
 // --- rows ---
 
@@ -193,45 +76,46 @@ void write_same(Emit& e, const SameRow& row) {
 
 // --- attributes ---
 
+using Type = Set::Type;
+
 Set i32(std::string name, int64_t v) {
-  return {std::move(name), typed("0.a_i32", std::to_string(v))};
+  return {std::move(name), Type::i32, v};
 }
 Set i64(std::string name, int64_t v) {
-  return {std::move(name), typed("0.a_i64", std::to_string(v))};
+  return {std::move(name), Type::i64, v};
 }
 Set f32(std::string name, double v) {
-  return {std::move(name), real("0.a_f32", v, 9)};
+  return {std::move(name), Type::f32, v};
 }
 Set f64(std::string name, double v) {
-  return {std::move(name), real("0.a_f64", v, 17)};
+  return {std::move(name), Type::f64, v};
 }
 Set boolean(std::string name, bool v) {
-  return {std::move(name), typed("0.a_bool", v ? "true" : "false")};
+  return {std::move(name), Type::boolean, int64_t{v}};
 }
 Set text(std::string name, std::string_view v) {
-  return {std::move(name), typed("0.a_str", json_string(v))};
+  return {std::move(name), Type::text, std::string(v)};
 }
 Set i32s(std::string name, std::span<const int64_t> v) {
-  return {std::move(name), integers_of("0.a_i32", v)};
+  return {std::move(name), Type::i32s, std::vector(v.begin(), v.end())};
 }
 Set i64s(std::string name, std::span<const int64_t> v) {
-  return {std::move(name), integers_of("0.a_i64", v)};
+  return {std::move(name), Type::i64s, std::vector(v.begin(), v.end())};
 }
 Set f64s(std::string name, std::span<const double> v) {
-  return {std::move(name),
-          typed("0.a_array", array(v, [](double d) { return real("0.a_f64", d, 17); }))};
+  return {std::move(name), Type::f64s, std::vector(v.begin(), v.end())};
 }
 Set sizes(std::string name, const Shape& v) {
-  return {std::move(name), typed("1.a_intarray", list_of_sizes(v))};
+  return {std::move(name), Type::sizes, std::vector(v.begin(), v.end())};
 }
 Set dtype(std::string name, DType v) {
-  return {std::move(name), typed("1.a_dtype", json_string(name_of(v)))};
+  return {std::move(name), Type::dtype, std::optional(v)};
 }
 Set no_dtype(std::string name) {
-  return {std::move(name), typed("1.a_dtype", "\"Undefined(ALL_DTYPE)\"")};
+  return {std::move(name), Type::dtype, std::optional<DType>()};
 }
 Set place(std::string name, bool cpu) {
-  return {std::move(name), typed("1.a_place", cpu ? "[1,0,\"\"]" : "[0,0,\"\"]")};
+  return {std::move(name), Type::place, int64_t{cpu}};
 }
 
 bool can_write(const Operation& o) {
@@ -256,15 +140,10 @@ Written Emitter::parameter(std::string name, const Tensor& t) {
   if (name.empty()) name = "parameter";
   if (name.ends_with("__non_persistable")) name += "_";  // Paddle would not read it
   std::string unique = name;
-  for (int i = 1; parameters_.contains(unique); ++i) unique = name + "_" + std::to_string(i);
-  parameters_.emplace(unique, op::contiguous(t));
-  const Written w{++last_id_, t.dtype(), t.shape()};
-  if (!head_.empty()) head_ += ',';
-  // A parameter is written shorter than other operations; the numbers are is_distributed,
-  // is_parameter, need_clip, and persistable, stop_gradient, trainable.
-  head_ += R"({"#":"p","A":[0,1,1,)" + json_string(unique) + R"(],"DA":[],"O":)" + result_of(w) +
-           R"(,"OA":[1,1,0],"QA":[]})";
-  return w;
+  for (int i = 1; document_.tensors.contains(unique); ++i) unique = name + "_" + std::to_string(i);
+  document_.tensors.emplace(unique, op::contiguous(t));
+  document_.parameters.emplace_back(unique, Written{++last_id_, t.dtype(), t.shape()});
+  return document_.parameters.back().second;
 }
 
 Written Emitter::constant(const Tensor& t) {
@@ -277,26 +156,25 @@ Written Emitter::constant(const Tensor& t) {
   return parameter("constant_" + std::to_string(last_id_ + 1), t);
 }
 
+Written Emitter::constant_node(const char* op, Sets sets, DType dtype, const Shape& shape) {
+  Written& w = constants_[op + json_of(sets)];
+  if (w.id) return w;
+  w = {++last_id_, dtype, shape};
+  document_.constants.push_back({op, {}, std::move(sets), {w}});
+  return w;
+}
+
 Written Emitter::full(const op::Scalar& v, DType dtype_of, const Shape& shape) {
-  const Sets sets{sizes("shape", shape), f64("value", v.real()), dtype("dtype", dtype_of),
-                  place("place", true)};
-  const std::string key = "full" + attributes_of(sets);
-  if (auto it = heads_.find(key); it != heads_.end()) return it->second;
-  std::string* inner = std::exchange(code_, &head_);
-  const Written w = node("full", {}, sets, dtype_of, shape);
-  code_ = inner;
-  return heads_[key] = w;
+  return constant_node("full",
+                       {sizes("shape", shape), f64("value", v.real()), dtype("dtype", dtype_of),
+                        place("place", true)},
+                       dtype_of, shape);
 }
 
 Written Emitter::integers(std::span<const int64_t> v) {
-  const Sets sets{i64s("value", v), dtype("dtype", DType::int64), place("place", true)};
-  const std::string key = "integers" + attributes_of(sets);
-  if (auto it = heads_.find(key); it != heads_.end()) return it->second;
-  std::string* inner = std::exchange(code_, &head_);
-  const Written w =
-      node("full_int_array", {}, sets, DType::int64, Shape({static_cast<int64_t>(v.size())}));
-  code_ = inner;
-  return heads_[key] = w;
+  return constant_node("full_int_array",
+                       {i64s("value", v), dtype("dtype", DType::int64), place("place", true)},
+                       DType::int64, Shape({static_cast<int64_t>(v.size())}));
 }
 
 // --- operations ---
@@ -304,7 +182,7 @@ Written Emitter::integers(std::span<const int64_t> v) {
 std::vector<Written> Emitter::nodes(std::string_view op, const std::vector<Written>& in,
                                     const Sets& sets, std::vector<Written> out) {
   for (Written& w : out) w.id = ++last_id_;
-  line() += operation_of(full_name(op), in, sets, array(out, &result_of), out.size());
+  code_->push_back({std::string(op), in, sets, out});
   return out;
 }
 
@@ -396,45 +274,39 @@ void Emitter::operations(const program::Block& block) {
   for (const auto& o : block.operations) operation(*o);
 }
 
-std::string Emitter::region(const std::vector<Written>& arguments,
-                            const std::function<std::vector<Written>()>& write) {
-  const std::string number = std::to_string(regions_++);
-  std::string code;
-  std::string* outer = std::exchange(code_, &code);
-  const std::vector<Written> yields = write();
-  line() += operation_of("2.yield", yields, {}, "[]", 0);
+Region Emitter::region(std::vector<Written> arguments,
+                       const std::function<std::vector<Written>()>& write) {
+  Region made{std::move(arguments), {}, {}};
+  std::vector<Node>* outer = std::exchange(code_, &made.nodes);
+  made.yields = write();
   code_ = outer;
-  const std::string args = array(arguments, [](const Written& w) {
-    return "{\"#\":" + std::to_string(w.id) + ",\"TT\":" + type_of(w) + "}";
-  });
-  return R"({"#":"region_)" + number + R"(","blocks":[{"#":"block_)" + number + R"(","args":)" +
-         args + ",\"ops\":[" + code + "]}]}";
+  return made;
 }
 
-void Emitter::give_results(const char* op, const Operation& o, const std::vector<Written>& in,
-                           const std::string& regions) {
+void Emitter::give_results(const char* op, const Operation& o, std::vector<Written> in,
+                           std::vector<Region> regions) {
   std::vector<Written> out;
   for (const Ref<Value>& v : o.results) {
     out.push_back({++last_id_, v->dtype, v->shape});
     give(v, out.back());
   }
-  line() += operation_of(op, in, {}, array(out, &result_of), out.size(), regions);
+  code_->push_back({op, std::move(in), {}, std::move(out), std::move(regions)});
 }
 
 void Emitter::write_if(const Operation& o) {
   const auto inputs = o.inputs();
   const Written condition = value(inputs[0]);
-  std::string regions;
+  std::vector<Region> regions;
   for (const auto& b : o.blocks) {
     for (size_t i = 0; i < b->arguments.size(); ++i) give(b->arguments[i], value(inputs[i + 1]));
-    regions += (regions.empty() ? "" : ",") + region({}, [&] {
-                 operations(*b);
-                 std::vector<Written> yields;
-                 for (const Ref<Value>& v : b->yields) yields.push_back(value(v));
-                 return yields;
-               });
+    regions.push_back(region({}, [&] {
+      operations(*b);
+      std::vector<Written> yields;
+      for (const Ref<Value>& v : b->yields) yields.push_back(value(v));
+      return yields;
+    }));
   }
-  give_results("1.if", o, {condition}, regions);
+  give_results("if", o, {condition}, std::move(regions));
 }
 
 // Paddle's loop carries its condition; ours has a block that makes it, which is written before the
@@ -462,14 +334,14 @@ void Emitter::write_while(const Operation& o) {
     arguments.push_back({--last_argument_, v.dtype, v.shape});
   }
   const std::vector<Written> in = proceed(first);
-  const std::string turn = region(arguments, [&] {
+  Region turn = region(arguments, [&] {
     bind(body, arguments);
     operations(body);
     std::vector<Written> next;
     for (const Ref<Value>& v : body.yields) next.push_back(value(v));
     return proceed(next);
   });
-  give_results("1.while", o, in, turn);
+  give_results("while", o, in, {std::move(turn)});
 }
 
 // --- the whole ---
@@ -484,21 +356,19 @@ void Emitter::add_input(const Value& v, size_t i) {
 
 void Emitter::add_output(const program::Output& output, size_t i) {
   const Written w = value(output.value);
-  Written fetched{++last_id_, w.dtype, w.shape};
-  const Sets sets{text("name", output.name), i32("col", static_cast<int64_t>(i))};
-  line() += operation_of("1.fetch", {w}, sets, array(std::vector{fetched}, &result_of), 1);
+  node("fetch", {w}, {text("name", output.name), i32("col", static_cast<int64_t>(i))}, w.dtype,
+       w.shape);
 }
 
-std::string Emitter::write() {
+Document Emitter::write() {
   for (size_t i = 0; i < program_.main.arguments.size(); ++i)
     add_input(*program_.main.arguments[i], i);
   operations(program_.main);
   for (size_t i = 0; i < program_.outputs.size(); ++i) add_output(program_.outputs[i], i);
   // Paddle loads no model without parameters.
-  if (parameters_.empty()) parameter("unused", ops::constant(op::Scalar(0.0), DType::float32));
-  return R"({"base_code":{"magic":"pir","trainable":false,"version":4},"program":{"regions":[{"#":)"
-         R"("region_0","blocks":[{"#":"block_0","args":[],"ops":[)" +
-         head_ + (head_.empty() || body_.empty() ? "" : ",") + body_ + "]}]}]}}";
+  if (document_.parameters.empty())
+    parameter("unused", ops::constant(op::Scalar(0.0), DType::float32));
+  return std::move(document_);
 }
 
 // --- one operation ---

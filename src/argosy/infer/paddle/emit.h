@@ -9,24 +9,11 @@
 #include <vector>
 
 #include "argosy/infer/op_view.h"
+#include "argosy/infer/paddle/written.h"
 
-// The writing of Programs as Paddle 3 has them (PIR, in JSON: read_pir.cc says how). Families of
-// our ops are in write_*.cc.
+// The writing of Programs as Paddle 3 has them. Families of our ops are in write_*.cc.
 namespace argosy::infer::paddle {
 
-// A value of the file: its number, and what it is. 0: a missing operand.
-struct Written {
-  int64_t id = 0;
-  DType dtype = DType::float32;
-  Shape shape = {};
-  bool is_list = false;
-  std::vector<Written> parts = {};  // of a list: what its elements are
-};
-
-// An attribute of an operation, as JSON. Paddle wants all that an operation has, each of its type.
-struct Set {
-  std::string name, json;
-};
 Set i32(std::string name, int64_t v);
 Set i64(std::string name, int64_t v);
 Set f32(std::string name, double v);
@@ -40,16 +27,13 @@ Set sizes(std::string name, const Shape& v);
 Set dtype(std::string name, DType v);
 Set no_dtype(std::string name);
 Set place(std::string name, bool cpu);
-using Sets = std::vector<Set>;
 
 class Emitter {
  public:
   Emitter(program::Program& program, program::Scope* scope) : program_(program), scope_(scope) {}
 
   // The whole Program, once.
-  std::string write();
-  // By name, as they go to the file of parameters.
-  const std::map<std::string, Tensor>& parameters() const { return parameters_; }
+  Document write();
 
   // --- values ---
   Written value(const Ref<program::Value>& v);
@@ -115,25 +99,23 @@ class Emitter {
   void write_while(const program::Operation& o);
   void operations(const program::Block& block);
   // A region of one block: what `write` writes, and a yield of what it gives.
-  std::string region(const std::vector<Written>& arguments,
-                     const std::function<std::vector<Written>()>& write);
-  void give_results(const char* op, const program::Operation& o, const std::vector<Written>& in,
-                    const std::string& regions);
+  Region region(std::vector<Written> arguments, const std::function<std::vector<Written>()>& write);
+  void give_results(const char* op, const program::Operation& o, std::vector<Written> in,
+                    std::vector<Region> regions);
+  // A constant at the head, made once.
+  Written constant_node(const char* op, Sets sets, DType dtype, const Shape& shape);
   Written parameter(std::string name, const Tensor& t);
   void add_input(const program::Value& v, size_t i);
   void add_output(const program::Output& output, size_t i);
-  std::string& line() { return code_->empty() ? *code_ : code_->append(","); }
 
   program::Program& program_;
   program::Scope* scope_;
-  std::string head_, body_;     // operations as JSON: parameters and constants, and the others
-  std::string* code_ = &body_;  // of the block that is being written
+  Document document_;
+  std::vector<Node>* code_ = &document_.main.nodes;  // of the block that is being written
   int64_t last_id_ = 0, last_argument_ = 0;
-  int64_t regions_ = 1;  // named so far; the main one is number 0
   std::map<const program::Value*, Written> values_;
-  std::map<std::string, Written> heads_;  // constants by their JSON
-  std::map<std::string, Tensor> parameters_;
-  std::vector<OpenedOp> opened_;  // so that no value gets the address of another
+  std::map<std::string, Written> constants_;  // by their JSON
+  std::vector<OpenedOp> opened_;              // so that no value gets the address of another
 };
 
 bool can_write(const program::Operation& o);

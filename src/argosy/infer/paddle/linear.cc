@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "argosy/infer/einsum.h"
 #include "argosy/infer/paddle/common.h"
 
@@ -116,6 +118,53 @@ void of_equation(const Node& n) {
   n.out("Out", einsum(n.text("equation", ""), n.tensors("Operands")));
 }
 
+void cross(const Node& n) {
+  n.out("Out", call("cross", {n.in("X"), n.in("Y")}, {{"axis", n.integer("dim", 9)}}));
+}
+
+void kron(const Node& n) {
+  n.out("Out", call("kron", {n.in("X"), n.in("Y")}));
+}
+
+void cholesky(const Node& n) {
+  n.out("Out", call("cholesky", {n.in("X")}, {{"upper", n.flag("upper")}}));
+}
+
+void determinant(const Node& n) {
+  n.out("Out", call("det", {n.in("Input")}));
+}
+
+void inverse(const Node& n) {
+  n.out("Output", call("inverse", {n.in("Input")}));
+}
+
+void solve(const Node& n) {
+  Tensor y = n.in("Y");
+  const bool vector = y.rank() == 1;
+  if (vector) y = ops::unsqueeze(y, {1});
+  const Tensor x = call("solve_matrix", {n.in("X"), y});
+  n.out("Out", vector ? ops::squeeze(x, {-1}) : x);
+}
+
+void trace(const Node& n) {
+  const Tensor diagonal = call("diagonal", {n.in("Input")},
+                               {{"offset", n.integer("offset", 0)},
+                                {"axis1", n.integer("axis1", 0)},
+                                {"axis2", n.integer("axis2", 1)}});
+  n.out("Out", ops::sum(diagonal, {-1}));
+}
+
+// The p-norm of all of x - y.
+void dist(const Node& n) {
+  const double p = n.real("p", 2);
+  const Tensor d = ops::abs(ops::subtract(n.in("X"), n.in("Y")));
+  if (p == 2) return n.out("Out", ops::sqrt(ops::sum(ops::square(d))));
+  if (std::isinf(p)) return n.out("Out", p > 0 ? ops::max(d) : ops::min(d));
+  if (p == 0) return n.out("Out", ops::sum(as(ops::not_equal(d, number(0, d)), d.dtype())));
+  const Tensor sum = ops::sum(call("pow", {d, number(p, d)}));
+  n.out("Out", call("pow", {sum, number(1 / p, d)}));
+}
+
 constexpr Row kRows[] = {
     {"einsum", of_equation},
     {"matmul_v2", matmul},
@@ -132,6 +181,14 @@ constexpr Row kRows[] = {
     {"squared_l2_norm", squared_l2_norm},
     {"bilinear_tensor_product", bilinear},
     {"flash_attn", attention},
+    {"cross", cross},
+    {"kron", kron},
+    {"cholesky", cholesky},
+    {"determinant", determinant},
+    {"inverse", inverse},
+    {"solve", solve},
+    {"trace", trace},
+    {"dist", dist},
 };
 
 }  // namespace

@@ -130,8 +130,21 @@ void squared_distance(const Node& n) {
   n.out("Out", ops::square(ops::subtract(n.in("X"), n.in("Y"))));
 }
 
+void atan2(const Node& n) {
+  n.out("Out", call("atan2", {n.in("X1"), n.in("X2")}));
+}
+
 void lerp(const Node& n) {
   n.out("Out", call("lerp", {n.in("X"), n.in("Y"), n.in("Weight")}));
+}
+
+void logit(const Node& n) {
+  const double eps = n.real("eps", 0);
+  n.out("Out", eps == 0 ? call("logit", {n.in("X")}) : call("logit", {n.in("X")}, {{"eps", eps}}));
+}
+
+void i0(const Node& n) {
+  n.out("out", call("i0", {n.in("x")}));
 }
 
 void cos_sim(const Node& n) {
@@ -170,7 +183,7 @@ constexpr Row kRows[] = {
     {"bitwise_or", binary<"bitwise_or">},
     {"bitwise_xor", binary<"bitwise_xor">},
     {"bitwise_not", unary<"bitwise_not">},
-    {"atan2", binary<"atan2">},
+    {"atan2", atan2},
     {"minus", binary<"subtract">},
     {"scale", scale},
     {"sum", sum},
@@ -207,7 +220,8 @@ constexpr Row kRows[] = {
     {"log10", unary<"log10">},
     {"log1p", unary<"log1p">},
     {"log2", unary<"log2">},
-    {"logit", unary<"logit">},
+    {"logit", logit},
+    {"i0", i0},
     {"reciprocal", unary<"reciprocal">},
     {"round", unary<"round">},
     {"rsqrt", unary<"rsqrt">},

@@ -305,6 +305,13 @@ void tril_triu(const Node& n) {
   n.out("Out", n.flag("lower", true) ? ops::tril(x, diagonal) : ops::triu(x, diagonal));
 }
 
+void diagonal(const Node& n) {
+  n.out("Out", call("diagonal", {n.in("Input")},
+                    {{"offset", n.integer("offset", 0)},
+                     {"axis1", n.integer("axis1", 0)},
+                     {"axis2", n.integer("axis2", 1)}}));
+}
+
 void triu(const Node& n) {
   n.out("Out", ops::triu(n.in("X"), n.integer("diagonal", 0)));
 }
@@ -399,6 +406,7 @@ constexpr Row kRows[] = {
     {"meshgrid", meshgrid},
     {"size", numel},
     {"diag_embed", diag_embed},
+    {"diagonal", diagonal},
     {"nop", nothing},
     {"combine", combine},
     {"uncombine", uncombine},

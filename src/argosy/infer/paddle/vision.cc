@@ -113,6 +113,15 @@ void pixel_unshuffle(const Node& n) {
                      {"data_format", n.text("data_format", "NCHW")}}));
 }
 
+void fold(const Node& n) {
+  n.out("Y", call("fold", {n.in("X")},
+                  {{"output_size", n.integers("output_sizes")},
+                   {"kernel", n.integers("kernel_sizes")},
+                   {"stride", n.integers("strides")},
+                   {"padding", n.integers("paddings")},
+                   {"dilation", n.integers("dilations")}}));
+}
+
 void shuffle_channel(const Node& n) {
   n.out("Out", call("channel_shuffle", {n.in("X")},
                     {{"groups", n.integer("group", n.integer("groups", 1))},
@@ -163,6 +172,8 @@ constexpr Row kRows[] = {
     {"pad3d", pad3d},
     {"pixel_shuffle", pixel_shuffle},
     {"pixel_unshuffle", pixel_unshuffle},
+    {"channel_shuffle", shuffle_channel},
+    {"fold", fold},
     {"shuffle_channel", shuffle_channel},
     {"temporal_shift", temporal_shift},
     {"unfold", unfold},

@@ -5,18 +5,17 @@
 
 namespace argosy::infer::paddle {
 
-PaddleFiles write_model(const program::Program& program, program::Scope* scope) {
+PaddleFiles write_model(const program::Program& program, program::Scope* scope,
+                        PaddleProgram form) {
   const std::shared_ptr<program::Program> p = for_writing(program);
   for (const program::StateUse& s : p->states)
     ARGOSY_CHECK(!s.last, not_implemented)
         << "[paddle] the model writes the state '" << s.state->name
         << "', which models of Paddle for inference cannot. Do this: call eval() first.";
   check_writable(*p, "paddle", "Paddle", can_write);
-  Emitter emitter(*p, scope);
-  PaddleFiles files;
-  files.program = emitter.write();
-  files.parameters = write_tensors(emitter.parameters());
-  return files;
+  const Document document = Emitter(*p, scope).write();
+  return {form == PaddleProgram::pdmodel ? program_of(document) : pir_of(document),
+          write_tensors(document.tensors)};
 }
 
 }  // namespace argosy::infer::paddle

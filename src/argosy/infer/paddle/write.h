@@ -4,6 +4,6 @@
 
 namespace argosy::infer::paddle {
 
-PaddleFiles write_model(const program::Program& program, program::Scope* scope);
+PaddleFiles write_model(const program::Program& program, program::Scope* scope, PaddleProgram form);
 
 }  // namespace argosy::infer::paddle

@@ -122,9 +122,13 @@ void each_channel(int64_t channels, FunctionRef<void(int64_t)> body) {
 
 }  // namespace
 
-template <class T>
-void roi_align(const T* x, const T* boxes, const int64_t* image, T* y, const RoiShape& s,
-               int64_t sampling_ratio, bool aligned) {
+namespace {
+
+// Each cell from what its samples are: add(sum so far, pixels of a channel, sample, is it the
+// first?), then finish(sum, samples).
+template <class T, class Add, class Finish>
+void each_cell(const T* x, const T* boxes, const int64_t* image, T* y, const RoiShape& s,
+               int64_t sampling_ratio, bool aligned, Add add, Finish finish) {
   const int64_t plane = s.height * s.width, cells = s.pooled_height * s.pooled_width;
   parallel_for(s.regions, 1, [&](int64_t first, int64_t last) {
     for (int64_t r = first; r < last; ++r) {
@@ -135,18 +139,47 @@ void roi_align(const T* x, const T* boxes, const int64_t* image, T* y, const Roi
         for (int64_t j = 0; j < s.pooled_width; ++j) {
           T* cell = to + i * s.pooled_width + j;
           for (int64_t c = 0; c < s.channels; ++c) cell[c * cells] = 0;
+          bool begun = false;
           grid.each(i, j, s, [&](const Sample<T>& p) {
-            for (int64_t c = 0; c < s.channels; ++c) {
-              const T* px = from + c * plane;
-              cell[c * cells] += p.weight[0] * px[p.at[0]] + p.weight[1] * px[p.at[1]] +
-                                 p.weight[2] * px[p.at[2]] + p.weight[3] * px[p.at[3]];
-            }
+            for (int64_t c = 0; c < s.channels; ++c)
+              cell[c * cells] = add(cell[c * cells], from + c * plane, p, !begun);
+            begun = true;
           });
-          for (int64_t c = 0; c < s.channels; ++c) cell[c * cells] /= grid.count();
+          for (int64_t c = 0; c < s.channels; ++c)
+            cell[c * cells] = finish(cell[c * cells], grid.count());
         }
       }
     }
   });
+}
+
+}  // namespace
+
+template <class T>
+void roi_align(const T* x, const T* boxes, const int64_t* image, T* y, const RoiShape& s,
+               int64_t sampling_ratio, bool aligned) {
+  each_cell(
+      x, boxes, image, y, s, sampling_ratio, aligned,
+      [](T sum, const T* px, const Sample<T>& p, bool) {
+        return sum + (p.weight[0] * px[p.at[0]] + p.weight[1] * px[p.at[1]] +
+                      p.weight[2] * px[p.at[2]] + p.weight[3] * px[p.at[3]]);
+      },
+      [](T sum, T count) { return sum / count; });
+}
+
+template <class T>
+void roi_align_max(const T* x, const T* boxes, const int64_t* image, T* y, const RoiShape& s,
+                   int64_t sampling_ratio, bool aligned) {
+  each_cell(
+      x, boxes, image, y, s, sampling_ratio, aligned,
+      [](T most, const T* px, const Sample<T>& p, bool first) {
+        for (int k = 0; k < 4; ++k) {
+          const T part = p.weight[k] * px[p.at[k]];
+          most = first && k == 0 ? part : std::max(most, part);
+        }
+        return most;
+      },
+      [](T most, T) { return most; });
 }
 
 template <class T>
@@ -386,18 +419,20 @@ int64_t suppress(const T* boxes, int64_t n, double threshold, double extra, doub
   return count;
 }
 
-#define ARGOSY_INSTANTIATE(T)                                                                    \
-  template void roi_align<T>(const T*, const T*, const int64_t*, T*, const RoiShape&, int64_t,   \
-                             bool);                                                              \
-  template void roi_align_grad<T>(const T*, const T*, const int64_t*, T*, const RoiShape&,       \
-                                  int64_t, bool);                                                \
-  template void roi_pool<T>(const T*, const T*, const int64_t*, T*, int64_t*, const RoiShape&);  \
-  template void roi_pool_grad<T>(const T*, const int64_t*, const int64_t*, T*, const RoiShape&); \
-  template void psroi_pool<T>(const T*, const T*, const int64_t*, T*, const RoiShape&);          \
-  template void psroi_pool_grad<T>(const T*, const T*, const int64_t*, T*, const RoiShape&);     \
-  template void deform_columns<T>(const T*, const T*, const T*, T*, const DeformShape&);         \
-  template void deform_columns_grad<T>(const T*, const T*, const T*, const T*, T*, T*, T*,       \
-                                       const DeformShape&);                                      \
+#define ARGOSY_INSTANTIATE(T)                                                                      \
+  template void roi_align<T>(const T*, const T*, const int64_t*, T*, const RoiShape&, int64_t,     \
+                             bool);                                                                \
+  template void roi_align_max<T>(const T*, const T*, const int64_t*, T*, const RoiShape&, int64_t, \
+                                 bool);                                                            \
+  template void roi_align_grad<T>(const T*, const T*, const int64_t*, T*, const RoiShape&,         \
+                                  int64_t, bool);                                                  \
+  template void roi_pool<T>(const T*, const T*, const int64_t*, T*, int64_t*, const RoiShape&);    \
+  template void roi_pool_grad<T>(const T*, const int64_t*, const int64_t*, T*, const RoiShape&);   \
+  template void psroi_pool<T>(const T*, const T*, const int64_t*, T*, const RoiShape&);            \
+  template void psroi_pool_grad<T>(const T*, const T*, const int64_t*, T*, const RoiShape&);       \
+  template void deform_columns<T>(const T*, const T*, const T*, T*, const DeformShape&);           \
+  template void deform_columns_grad<T>(const T*, const T*, const T*, const T*, T*, T*, T*,         \
+                                       const DeformShape&);                                        \
   template int64_t suppress<T>(const T*, int64_t, double, double, double, int64_t*);
 ARGOSY_INSTANTIATE(float)
 ARGOSY_INSTANTIATE(double)

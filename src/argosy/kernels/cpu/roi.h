@@ -17,6 +17,11 @@ struct RoiShape {
 template <class T>
 void roi_align(const T* x, const T* boxes, const int64_t* image, T* y, const RoiShape& s,
                int64_t sampling_ratio, bool aligned);
+// The largest of the samples' four pixels, each times its weight, as ONNX has it; 0 for a cell
+// without samples.
+template <class T>
+void roi_align_max(const T* x, const T* boxes, const int64_t* image, T* y, const RoiShape& s,
+                   int64_t sampling_ratio, bool aligned);
 // dx is zeroed by the caller.
 template <class T>
 void roi_align_grad(const T* dy, const T* boxes, const int64_t* image, T* dx, const RoiShape& s,

@@ -1,13 +1,9 @@
 #include "argosy/ops/conv/packed.h"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 
-#include "argosy/kernels/cpu/packed.h"
 #include "argosy/op/cost.h"
-#include "argosy/op/define.h"
-#include "argosy/ops/operands.h"
+#include "argosy/ops/conv/packed_epilogue.h"
 
 namespace argosy::ops {
 namespace {
@@ -16,44 +12,6 @@ using op::InferContext;
 using op::KernelFrame;
 
 constexpr DTypes kFloat32 = only(DType::float32), kBytes = only(DType::uint8);
-
-// In the order of cpu::PostOp.
-constexpr std::string_view kPosts[] = {"",          "relu",      "clip",       "elu",
-                                       "sigmoid",   "tanh",      "silu",       "gelu",
-                                       "gelu_tanh", "hardswish", "hardsigmoid"};
-
-void check_post(const InferContext& c, const std::string& post) {
-  ARGOSY_CHECK(std::find(std::begin(kPosts), std::end(kPosts), post) != std::end(kPosts),
-               invalid_argument)
-      << '[' << c.name() << "] post: there is no activation '" << post
-      << "' for it. Do this: leave the activation as an operation of its own.";
-}
-
-template <class A>
-cpu::PackedEpilogue epilogue_of(const KernelFrame& f, const A& a) {
-  cpu::PackedEpilogue e;
-  if (f.in[2].defined()) e.bias = f.in[2].data<float>();
-  if (f.in[3].defined()) e.residual = f.in[3].data<float>();
-  e.post = static_cast<cpu::PostOp>(std::find(std::begin(kPosts), std::end(kPosts), a.post) -
-                                    std::begin(kPosts));
-  e.alpha = static_cast<float>(a.alpha);
-  e.beta = static_cast<float>(a.beta);
-  e.scale = static_cast<float>(a.scale);
-  e.shift = static_cast<float>(a.shift);
-  return e;
-}
-
-void expect_epilogue(const InferContext& c, int64_t channels) {
-  expect_size(c, 2, channels);
-  if (c.in[3].defined()) expect_shape(c, 3, c.out[0].shape);
-}
-
-void expect_packed(const InferContext& c, size_t i, int64_t bytes) {
-  ARGOSY_CHECK(bytes > 0 && c.in[i].rank() == 1 && may_equal(c.in[i].dim(0), bytes),
-               invalid_argument)
-      << '[' << c.name() << "] weight: expected " << bytes << " packed bytes, got " << c.in[i]
-      << ". Do this: pack the weights on this machine, with the attributes of this operation.";
-}
 
 // --- products ---
 

@@ -90,6 +90,14 @@ void align_run(KernelFrame& f, const RoiAttrs& a) {
                    a.sampling_ratio, a.aligned);
   });
 }
+void align_max_run(KernelFrame& f, const RoiAttrs& a) {
+  check_images(f, f.in[2], f.in[0]);
+  run_float(f, [&]<class T>(T) {
+    cpu::roi_align_max(f.in[0].data<T>(), boxes_like(f.in[1], f.in[0]).data<T>(),
+                       f.in[2].data<int64_t>(), f.out[0].data<T>(), shape_of(f.in[0], f.in[1], a),
+                       a.sampling_ratio, a.aligned);
+  });
+}
 void align_grad_run(KernelFrame& f, const RoiAttrs& a) {
   check_images(f, f.in[3], f.in[1]);
   run_float(f, [&]<class T>(T) {
@@ -135,6 +143,19 @@ ARGOSY_OP(roi_align, RoiAttrs)
 Tensors align_grad_grad(const GradCall& c, const RoiAttrs& a) {
   return {roi_align_op(c.dy(), c.in[2], c.in[3], a), Tensor(), Tensor(), Tensor()};
 }
+
+ARGOSY_OP(roi_align_max, RoiAttrs)
+    .doc(
+        "As roi_align, but the largest of the samples' pixels, each times its weight, as ONNX has "
+        "it. Without gradients.")
+    .shape("x [n,c,h,w], boxes [r,4], image [r] -> [r,c,pooled_height,pooled_width]")
+    .input("x", kWide)
+    .input("boxes", kWide)
+    .input("image", only(DType::int64))
+    .index_output("out")
+    .infer(infer_pool)
+    .kernel("regions", align_max_run)
+    .done();
 
 // --- roi_pool ---
 

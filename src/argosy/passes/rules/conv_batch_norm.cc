@@ -3,6 +3,7 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/passes/rewrite.h"
+#include "argosy/passes/rules/scaled_channels.h"
 #include "argosy/program/builder.h"
 
 // A convolution with the normalization after it as one convolution.
@@ -62,12 +63,9 @@ class Folder {
     if (parts[0].defined()) shift = ops::add(shift, wide(parts[0]));
     shift = ops::multiply(shift, factor);
     if (parts[2].defined()) shift = ops::add(shift, wide(parts[2]));
-    op::IntArray spread{-1};
-    for (int d = 1; d < weight.rank(); ++d) spread.values.push_back(1);
-    Tensor folded = ops::multiply(wide(weight), ops::reshape(factor, spread));
-    const DType type = weight.dtype();
-    Ref<Value> operands[] = {conv->operands[0], r_.constant(ops::cast(folded, type)),
-                             r_.constant(ops::cast(shift, type))};
+    Ref<Value> operands[] = {conv->operands[0],
+                             r_.constant(scaled_channels(weight, factor, /*first_axis=*/true)),
+                             r_.constant(ops::cast(shift, weight.dtype()))};
     op::AttrBox attrs(*conv->op->attrs, conv->attrs.get());
     return r_.replace_with(o.results[0], conv->op->name, {std::begin(operands), std::end(operands)},
                            std::move(attrs));

@@ -3,6 +3,7 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/passes/rules/algebra.h"
+#include "argosy/passes/rules/scaled_channels.h"
 #include "argosy/program/builder.h"
 
 // Factors and summands of channels after a convolution or a product as parts of its weights and
@@ -109,7 +110,9 @@ class Folder {
     // One more copy of weights that others read, too, is not worth it.
     if (after->a.defined() && r_.uses(product.operands[kWeight]) != 1) return false;
     Ref<Value> scaled = product.operands[kWeight], shifted;
-    if (after->a.defined()) scaled = r_.constant(times_channels(weight, after->a, product));
+    // Channels are the first axis of a convolution's weights, the last one of a matrix.
+    if (after->a.defined())
+      scaled = r_.constant(scaled_channels(weight, after->a, !is(product, "linear")));
     if (const Tensor b = new_bias(bias, *after, weight, product); b.defined())
       shifted = r_.constant(b);
     if (!r_.replace(o.results[0], v)) return false;
@@ -117,15 +120,6 @@ class Folder {
     if (shifted) r_.set_operand(product, kBias, shifted);
     r_.erase();
     return true;
-  }
-
-  static Tensor times_channels(const Tensor& weight, const Tensor& a, const Operation& product) {
-    // Channels are the first axis of a convolution's weights, the last one of a matrix.
-    op::IntArray spread{-1};
-    if (!is(product, "linear"))
-      for (int d = 1; d < weight.rank(); ++d) spread.values.push_back(1);
-    const Tensor wide = ops::cast(weight, DType::float64);
-    return ops::cast(ops::multiply(wide, ops::reshape(a, spread)), DType::float32);
   }
 
   // Undefined if there is none.

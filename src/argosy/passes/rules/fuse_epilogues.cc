@@ -54,8 +54,9 @@ class Fuser {
   // The product that made v, if nobody else reads it.
   Operation* product(const Ref<Value>& v) const {
     if (!v || r_.uses(v) != 1 || r_.leaves(v)) return nullptr;
-    Operation* o = made_by(v, "packed_linear");
-    return o ? o : made_by(v, "packed_conv2d");
+    for (const char* name : {"packed_linear", "packed_conv2d", "integer_linear"})
+      if (Operation* o = made_by(v, name)) return o;
+    return nullptr;
   }
   // If nothing was applied to it, either.
   Operation* open(const Ref<Value>& v) const {
@@ -123,8 +124,8 @@ ARGOSY_PASS(
     fuse_epilogues, Rounding::changed,
     "Sums with a bias or a residual of the same form, activations and then numbers by which "
     "the result is multiplied or that are added to it become part of the packed product "
-    "or convolution before them (packed_linear, packed_conv2d). Residuals where sizes are "
-    "known.",
+    "or convolution before them (packed_linear, packed_conv2d, integer_linear). Residuals "
+    "where sizes are known.",
     run)
 
 }  // namespace

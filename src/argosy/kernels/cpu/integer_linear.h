@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "argosy/kernels/cpu/packed.h"
+
+// Products of 8-bit integers with a constant matrix of int8, by the dot products of four that
+// AVX-512 VNNI has. Sums are those of integers, so they are exact and the same for all threads.
+namespace argosy::cpu {
+
+// Bytes of a matrix [k, n] in the order that the products read; 0 where the machine has no such
+// dot products, or sums might not fit 32 bits.
+ARGOSY_API int64_t integer_linear_bytes(int64_t k, int64_t n);
+// w[i, j] is at w[i * row + j * column].
+ARGOSY_API void pack_integer_linear(int64_t k, int64_t n, const int8_t* w, int64_t row,
+                                    int64_t column, void* packed);
+
+// Rows [m, k] of codes: uint8, or int8 where is_signed. A code stands for itself less `zero`.
+struct Codes {
+  const void* at;
+  bool is_signed;
+  int32_t zero;
+};
+// y[m, n] = epilogue(factor[n] * (x * w)).
+ARGOSY_API void integer_linear(int64_t m, int64_t k, int64_t n, const Codes& x, const void* packed,
+                               const float* factor, const PackedEpilogue& epilogue, float* y);
+
+}  // namespace argosy::cpu

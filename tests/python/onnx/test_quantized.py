@@ -1,0 +1,180 @@
+"""Products of files in 8-bit integers: predictors multiply the codes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import argosy as paddle
+from argosy import _core, inference
+
+from .files import model, node, value
+from .test_fusion import Graph, check
+
+RNG = np.random.default_rng(0)
+
+
+def codes(*shape, dtype="int8"):
+    limits = np.iinfo(dtype)
+    return RNG.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+
+def rounded(g, x, scale=0.03, zero=np.uint8(120)):
+    scale, zero = g.number(scale), g.constant(zero)
+    return g("DequantizeLinear", g("QuantizeLinear", x, scale, zero), scale, zero)
+
+
+def weights(g, array, scale, zero=None, axis=1):
+    more = () if zero is None else (g.constant(zero),)
+    return g("DequantizeLinear", g.constant(array), g.constant(np.float32(scale)), *more, axis=axis)
+
+
+def integer_steps(build, shape, declared, tmp_path):
+    steps = check(build, shape, declared, tmp_path)
+    if "integer_linear" not in steps and not has_dot_products():
+        pytest.skip("a machine without 8-bit dot products")
+    return steps
+
+
+def has_dot_products():
+    try:
+        _core.ops.pack_integer_linear(paddle.ones([4, 4], "int8"), 4, 4, 0, "", 0.0, 0.0, 1.0, 0.0)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def test_product_with_bias_and_activation(tmp_path):
+    def build(g, x):
+        w = weights(g, codes(64, 48), RNG.uniform(0.001, 0.01, 48))
+        y = g("Add", g("MatMul", rounded(g, x), w), g.weights(48))
+        return g("Relu", y)
+
+    steps = integer_steps(build, (5, 64), ["n", 64], tmp_path)
+    assert steps == ["quantize_affine", "integer_linear"]
+
+
+@pytest.mark.parametrize("dtype, zero", [("uint8", 120), ("int8", -3)])
+def test_two_layers(dtype, zero, tmp_path):
+    def build(g, x):
+        for size in ((64, 128), (128, 32)):
+            w = weights(g, codes(*size), np.float32(0.004))
+            x = g("MatMul", rounded(g, x, 0.05, np.array(zero, dtype)), w)
+        return x
+
+    steps = integer_steps(build, (3, 7, 64), ["n", "t", 64], tmp_path)
+    assert steps == ["quantize_affine", "integer_linear"] * 2
+
+
+def test_transposed_weights(tmp_path):
+    def build(g, x):
+        w = weights(g, codes(48, 64), RNG.uniform(0.001, 0.01, 48), axis=0)
+        return g("Gemm", rounded(g, x), w, g.weights(48), transB=1)
+
+    assert "integer_linear" in integer_steps(build, (5, 64), ["n", 64], tmp_path)
+
+
+def test_unsigned_weights_with_a_zero_point(tmp_path):
+    def build(g, x):
+        w = weights(g, codes(64, 48, dtype="uint8"), np.float32(0.004), np.uint8(128))
+        return g("MatMul", rounded(g, x), w)
+
+    assert "integer_linear" in integer_steps(build, (5, 64), ["n", 64], tmp_path)
+
+
+def test_what_stays_a_product_of_numbers(tmp_path):
+    """Weights whose zero point takes them out of 8 bits, scales for rows, activations that are not
+    rounded, convolutions: the same answers, and nothing is made of codes in a run."""
+
+    def wide(g, x):
+        w = weights(g, codes(80, 64, dtype="uint8"), np.float32(0.004), np.uint8(3))
+        return g("MatMul", rounded(g, x), w)
+
+    def rows(g, x):
+        return g(
+            "MatMul", rounded(g, x), weights(g, codes(80, 64), RNG.uniform(0.1, 1, 80), axis=0)
+        )
+
+    def plain(g, x):
+        return g("MatMul", x, weights(g, codes(80, 64), np.float32(0.01)))
+
+    for build in (wide, rows, plain):
+        steps = check(build, (5, 80), ["n", 80], tmp_path)
+        assert "integer_linear" not in steps and "packed_linear" in steps
+        assert steps.count("dequantize_affine") == (build is not plain)
+
+    def convolution(g, x):
+        w = weights(g, codes(16, 4, 3, 3), RNG.uniform(0.001, 0.01, 16), axis=0)
+        return g("Conv", rounded(g, x), w, kernel_shape=[3, 3])
+
+    assert "packed_conv2d" in check(convolution, (2, 4, 9, 9), ["n", 4, 9, 9], tmp_path)
+
+
+def test_dynamic_codes(tmp_path):
+    """As dynamic quantization writes models: rounded in the run, sums of integers, then numbers."""
+
+    def build(g, x):
+        codes_of_x, scale, zero = (g.name() + c for c in "qsz")
+        g.nodes.append(node("DynamicQuantizeLinear", [x], [codes_of_x, scale, zero]))
+        sums = g("MatMulInteger", codes_of_x, g.constant(codes(64, 48)), zero)
+        factor = g("Mul", scale, g.number(0.01))
+        return g("Add", g("Mul", g("Cast", sums, to=1), factor), g.weights(48))
+
+    steps = integer_steps(build, (5, 64), ["n", 64], tmp_path)
+    assert "integer_linear" in steps and "quantize_affine" in steps and "matmul" not in steps
+
+
+def test_sums_of_integers_that_are_read_as_such(tmp_path):
+    def build(g, x):
+        codes_of_x = g("QuantizeLinear", x, g.number(0.03), g.constant(np.uint8(120)))
+        sums = g("MatMulInteger", codes_of_x, g.constant(codes(64, 48)))
+        return g(
+            "Add", g("Cast", sums, to=1), g("Cast", g("Mod", sums, g.constant(np.int32(7))), to=1)
+        )
+
+    assert "integer_linear" not in check(build, (5, 64), ["n", 64], tmp_path)
+
+
+def test_a_saved_model_keeps_its_codes(tmp_path):
+    g = Graph()
+    w = codes(128, 256)
+    y = g("MatMul", rounded(g, "x"), weights(g, w, np.float32(0.004)))
+    g.nodes.append(node("Identity", [y], ["y"]))
+    file = tmp_path / "net.onnx"
+    inputs = [value("x", "float32", ["n", 128])]
+    file.write_bytes(model(g.nodes, inputs, [value("y", "float32", None)], g.constants, opset=13))
+    loaded = paddle.onnx.load(file)
+    loaded.save(str(tmp_path / "ours"))
+    size = sum(p.stat().st_size for p in tmp_path.glob("ours*"))
+    assert w.nbytes <= size < 1.5 * w.nbytes
+    x = RNG.standard_normal((3, 128)).astype("float32")
+    predictor = inference.create_predictor(inference.Config(str(tmp_path / "ours")))
+    (got,) = predictor.run([paddle.to_tensor(x)])
+    np.testing.assert_allclose(got.numpy(), loaded(x).numpy(), 1e-4, 1e-4)
+
+
+def test_a_machine_without_dot_products(tmp_path):
+    g = Graph()
+    y = g("MatMul", rounded(g, "x"), weights(g, codes(64, 64), np.float32(0.004)))
+    g.nodes.append(node("Identity", [y], ["y"]))
+    file = tmp_path / "net.onnx"
+    inputs = [value("x", "float32", ["n", 64])]
+    file.write_bytes(model(g.nodes, inputs, [value("y", "float32", None)], g.constants, opset=13))
+    program = """
+import json, sys, numpy as np, argosy as paddle
+p = paddle.inference.create_predictor(paddle.inference.Config(sys.argv[1]))
+(y,) = p.run([paddle.to_tensor(np.linspace(-2, 2, 320, dtype='float32').reshape(5, 64))])
+print(json.dumps(y.numpy().tolist()))
+"""
+    answers = []
+    for isa in ({}, {"ARGOSY_ISA": "avx2"}):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(file)], env=os.environ | isa,
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        answers.append(np.array(json.loads(done.stdout)))
+    np.testing.assert_allclose(*answers, 1e-4, 1e-4)
