@@ -57,6 +57,8 @@ Tensor moved(const program::State& state, program::Scope* scope, const Tensor& t
   return there;
 }
 
+constexpr size_t kKept = 1 << 16;  // bytes of an arena that stays between runs
+
 }  // namespace
 
 Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()), arenas_(p.arenas.size()) {
@@ -125,6 +127,9 @@ void Frame::take_arenas() {
       drop_arena(home);
     if (!arenas_[home].block) take_arena(home);
   }
+  arenas_stay_ = std::ranges::all_of(plan.arenas, [](const auto& arena) {
+    return arena.place.kind == DeviceKind::cpu && arena.bytes <= kKept;
+  });
 }
 
 void Frame::take_arena(uint32_t home) {
@@ -150,7 +155,6 @@ void Frame::drop_arena(uint32_t home) {
 }
 
 void Frame::drop_arenas() {
-  constexpr size_t kKept = 1 << 16;
   for (uint32_t home = 0; home < arenas_.size(); ++home)
     if (plan.arenas[home].bytes > kKept) drop_arena(home);
 }
@@ -159,7 +163,7 @@ void Frame::drop_arenas() {
 
 bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
   scope_ = scope;
-  take_arenas();
+  if (!arenas_stay_) take_arenas();
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feeds[i] == kNone) continue;
     if (feeds[i].place() != plan.place) check_place("feed", feeds[i], plan.place);
@@ -254,7 +258,7 @@ void Frame::release() {
   release_block(plan.blocks[0]);
   for (uint32_t slot : plan.feeds)
     if (slot != kNone) slots[slot].impl()->storage = nullptr;
-  drop_arenas();
+  if (!arenas_stay_) drop_arenas();
 }
 
 // --- steps ---

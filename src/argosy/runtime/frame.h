@@ -99,6 +99,7 @@ class Frame {
     Stream stream;         // whose work uses it; of the CPU none
   };
   std::vector<TakenArena> arenas_;  // of each of the plan's
+  bool arenas_stay_ = false;        // small ones of the CPU alone, and taken
   program::Scope* scope_ = nullptr;
   std::unique_ptr<std::atomic<int32_t>[]> waits_;  // of steps in parallel segments
 };
