@@ -94,6 +94,7 @@ std::shared_ptr<comm::Engine> connect_host(const comm::net::TcpOptions& o,
 // Ranks of one host share memory, unless TCP is wanted there too.
 std::shared_ptr<ProcessGroup> connect(const comm::net::TcpOptions& o, comm::Algorithm algorithm,
                                       bool always_tcp) {
+  comm::Mesh::model();  // a wrong one is an error here, before others wait for this rank
   comm::net::Meeting met = comm::net::meet(o);
   auto host = always_tcp ? nullptr : connect_host(o, met.hosts);
   if (host && host->size() == o.size) return ProcessGroup::world(std::move(host), o.seconds);

@@ -80,7 +80,7 @@ def test_collectives_in_other_ways(count, environ):
 
 @pytest.mark.parametrize("engine", ["tcp", ""])
 def test_a_group_and_a_strategy_name_the_way_of_sums(engine):
-    for rank in ranks.run("algorithms", 3, limit=120, environ={"ARGOSY_COMM_ENGINE": engine}):
+    for rank in ranks.run("algorithms", 4, limit=120, environ={"ARGOSY_COMM_ENGINE": engine}):
         assert "all is well" in rank.text
 
 

@@ -45,7 +45,7 @@ told = [str(w.message) for w in told if "algorithm has no effect" in str(w.messa
 usual = total(None)
 assert sums["shares"] == usual, "in the order of ranks, as those that share memory"
 if over_tcp:
-    # Partial sums round otherwise where three add up.
+    # Partial sums round otherwise where four add up.
     assert not told and sums["ring"] != sums["shares"] != sums["halving"]
 else:
     assert told and "share memory have one way" in told[0] and set(sums.values()) == {usual}
