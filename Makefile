@@ -1,5 +1,7 @@
 # `make demo` on a bare Debian 12 machine does everything; see docs/building.md.
 JOBS ?= $(shell nproc)
+# Processes that run Python tests. Many tests wait for processes that they started.
+WORKERS ?= $(shell echo $$(($(JOBS) + ($(JOBS) + 1) / 2)))
 PRESET ?= release
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -33,7 +35,7 @@ property: build  ## 2,000 random programs
 	@ARGOSY_PROPERTY_PROGRAMS=2000 $(PY) -m pytest -n $(JOBS) --timeout 3600 tests/programs $(PYTEST_ARGS)
 
 test-python: build
-	@$(PY) -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 sanitize:  ## tests under the address, undefined behaviour and thread sanitizers
 	@tools/setup.sh

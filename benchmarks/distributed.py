@@ -45,7 +45,6 @@ SCALING_GOAL = 0.85
 # --overlap: (the step, the same without exchange, the exchange alone)
 OVERLAP = ("MLP step, large", "MLP step, large, kept back", "all_reduce of the MLP's gradients")
 HIDDEN_GOAL, LARGE = 0.8, 1024
-SMALLEST = "all_reduce 4 B"
 STEPS_TO_CHECK, RATE = 3, 0.001
 # MLP 784-1024x3-10; Transformer of 4 encoder layers on [batch, length, width].
 BATCH, HIDDEN, CLASSES = 64, 1024, 10
@@ -162,7 +161,7 @@ def parameters_of_mlp():
 
 def workload(framework, name, rank, size):
     """A function that runs once, after its results were checked."""
-    counts = {OVERLAP[2]: parameters_of_mlp(), SMALLEST: 1}
+    counts = {OVERLAP[2]: parameters_of_mlp()}
     if name in SIZES or name in counts:
         count = SIZES[name] // 4 if name in SIZES else counts[name]
         parts = [np.random.RandomState(r).rand(count).astype("float32") for r in range(size)]
@@ -187,7 +186,7 @@ def workload(framework, name, rank, size):
 
 
 def be_rank(name):
-    """Obeys one line after the other: {"load": workload}, {"seconds": least}."""
+    """Obeys one line after the other: {"load": workload}, {"repeats": how often}, {"links": true}."""
     rank, size = int(os.environ["PADDLE_TRAINER_ID"]), int(os.environ["PADDLE_TRAINERS_NUM"])
     started = time.perf_counter()
     framework = {"argosy": Argosy, "torch": Torch}[name](rank, size)
@@ -199,6 +198,11 @@ def be_rank(name):
         if "load" in command:
             once = workload(framework, command["load"], rank, size)
             print("{}", flush=True)
+            continue
+        if "links" in command:
+            from argosy.distributed.measure_links import measure
+
+            print(json.dumps({"links": measure(framework.distributed.get_group(0))}), flush=True)
             continue
         framework.barrier()
         begin, used = time.perf_counter(), time.process_time()
@@ -339,7 +343,7 @@ def time_links(options):
             frameworks["torch"] = Ranks("torch", torch, count * each, hosts=hosts)
         try:
             if options.links:
-                report_links(frameworks["argosy"], options.rounds)
+                print(f"ARGOSY_COMM_LINKS={frameworks['argosy'].ask(links=True)[0]['links']}")
                 return
             if options.overlap:
                 for called, one in frameworks.items():
@@ -371,21 +375,6 @@ def report_hidden(called, one, rounds):
         f" {exchange * 1e3:.1f} ms: {100 * (1 - (step - kept) / exchange):.0f} % hidden"
         f" (goal {100 * HIDDEN_GOAL:.0f}), a processor has to do with it for {processor * 1e3:.1f} ms",
         flush=True,
-    )
-
-
-def report_links(one, rounds):
-    """What two ranks need for a message, and a link for many bytes."""
-    one.ask(load=SMALLEST)
-    one.seconds(100)
-    small = statistics.median(one.seconds(200) for _ in range(rounds))
-    message = statistics.median(one.processor(200) for _ in range(rounds)) / 2  # sent, received
-    one.ask(load="all_reduce 64 MB")
-    large = statistics.median(one.seconds(1) for _ in range(rounds))
-    gbit = SIZES["all_reduce 64 MB"] * 8 / large / 1e9
-    latency = max(small - 2 * message, 0)
-    print(
-        f"ARGOSY_COMM_LINKS={latency * 1e6:.1f}us,{message * 1e6:.1f}us,{gbit:.2f}gbit", flush=True
     )
 
 

@@ -1,5 +1,6 @@
 """Settings of all tests; read when argosy is imported."""
 
+import gc
 import os
 import signal
 import sys
@@ -30,6 +31,13 @@ def pytest_collection(session):
         import argosy
 
         argosy.device.set_device(f"{name}:0")
+
+
+def pytest_collection_finish(session):
+    """The tests themselves, of which there are many, are no garbage: collections, of which tests ask for
+    some, do not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -29,7 +29,7 @@ FLOORS = (
     "_generated",
     "device",
     "_programs",
-    "_framework _recorder _backward",
+    "_framework _recorder _backward _capturing",
     "tensor",
     "random",
     "linalg",

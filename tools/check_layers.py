@@ -1,7 +1,8 @@
 """Check who includes whom, and what a header may show.
 
 Rooms are the folders of src/argosy, and some folders in them. A room may include only rooms above it
-in ROOMS, and none that STRANGERS names. Third-party headers may be included by sources, and by headers only inside kernels/ and cuda/.
+in ROOMS, and none that STRANGERS names. Third-party headers may be included by sources, and by headers
+only inside kernels/ and cuda/; those in BEHIND by the one header that stands before them.
 Files stay short enough to be read.
 """
 
@@ -60,6 +61,8 @@ MAX_BYTES = 1_000_000
 THIRD_PARTY = re.compile(
     r"^(flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/|grpc|google/|rocksdb/|openssl/|.*\.pb\.h)"
 )
+# Third-party header: what all others include instead.
+BEHIND = {"nlohmann/json.hpp": "src/argosy/base/json.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -77,7 +80,12 @@ def strangers_of(room):
 
 def problems_of_include(path, room, target, number):
     where = f"{path}:{number}"
-    if THIRD_PARTY.match(target) and path.suffix == ".h" and room not in ("kernels", "cuda", None):
+    if door := BEHIND.get(target):
+        if path.as_posix() != door:
+            yield f"{where}: {target} is behind {door}; include that"
+    elif (
+        THIRD_PARTY.match(target) and path.suffix == ".h" and room not in ("kernels", "cuda", None)
+    ):
         yield f"{where}: a header of {room}/ shows {target}; include it in a .cc file"
     if not target.startswith("argosy/"):
         return

@@ -13,8 +13,20 @@ import re
 import argosy
 
 PACKAGE = pathlib.Path(argosy.__file__).parent
-# Behind `python -m argosy.cli`, `argosy.distributed.launch` and `jit.to_static`.
-MACHINERY = ("argosy.cli", "argosy.distributed.launch", "argosy.jit.transform")
+# Behind `python -m argosy.cli`, `argosy.distributed.launch`, `jit.to_static`, the methods of `fleet`, and
+# `argosy.save` and `load`.
+MACHINERY = (
+    "argosy.cli",
+    "argosy.distributed.fleet.base.table_settings",
+    "argosy.distributed.fleet.collective_client",
+    "argosy.distributed.fleet.local_runtime",
+    "argosy.distributed.fleet.runtime",
+    "argosy.distributed.launch",
+    "argosy.distributed.ps",
+    "argosy.framework.pickle_reader",
+    "argosy.framework.pickle_writer",
+    "argosy.jit.transform",
+)
 _LIST = re.compile(r"^__all__\b", re.MULTILINE)
 
 

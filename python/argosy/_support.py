@@ -158,6 +158,25 @@ def alias(**names):
     return decorate
 
 
+def also_named(**names):
+    """Decorator of a layer's ``forward``: calls of the layer also take keyword ``other=`` for its
+    argument, also_named(other="x"). Layer.__call__ renames; a call without keywords pays nothing."""
+
+    def decorate(forward):
+        forward.also_named = names
+        return forward
+
+    return decorate
+
+
+def renamed(forward, kwargs):
+    """The keywords of a call as ``forward`` names them, see also_named."""
+    for other, name in getattr(forward, "also_named", {}).items():
+        if other in kwargs and name not in kwargs:
+            kwargs[name] = kwargs.pop(other)
+    return kwargs
+
+
 def into(out, result):
     """Puts a result into the tensor given as `out=`, and returns it; the result itself where out is
     None."""
@@ -207,16 +226,33 @@ def sizes_of(x):
     return [n if n >= 0 else whole[d] for d, n in enumerate(known)]
 
 
-def place(result, out=None, device=None, requires_grad=False, pin_memory=False):
-    """A created tensor as its keywords want it: in `out`, on `device`, with a gradient."""
-    if pin_memory:
-        where = result.place if device is None else device
-        raise RuntimeError(
-            f"[pin_memory] Pinning memory is not supported for {where}: expected False, got"
-            f" {pin_memory!r}. Do this: leave it out; memory is pinned for copies to GPUs."
+def _pinned(result, out):
+    """What was made for a device, in the memory that its copies reach by themselves."""
+    where = result.place
+    if where._kind in ("cpu", "null"):
+        reason = (
+            "it is not on a device that copies from pinned memory"
+            if _core.devices()
+            else "this process has no device that copies from pinned memory"
         )
+        raise RuntimeError(
+            f"[pin_memory] Pinning memory is not supported for {where}: {reason}. Do this: leave"
+            " pin_memory out, or create the tensor for a device (device='gpu')."
+        )
+    if out is not None and not out.place.is_cuda_pinned_place():
+        raise RuntimeError(
+            f"[pin_memory] out is on {out.place}, not in pinned memory. Do this: leave one of the"
+            " two out, or pass an out made with pin_memory=True."
+        )
+    return result.pin_memory()
+
+
+def place(result, out=None, device=None, requires_grad=False, pin_memory=False):
+    """A created tensor as its keywords want it: in `out`, on `device`, pinned, with a gradient."""
     if device is not None:
         result = result.to(device)
+    if pin_memory:
+        result = _pinned(result, out)
     if out is not None:
         if out.dtype != result.dtype:
             raise TypeError(

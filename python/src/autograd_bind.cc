@@ -231,6 +231,25 @@ PyObject* f_remove_exchange(PyObject*, PyObject* const* args, Py_ssize_t) {
 PyObject* f_leaves_are_exchanged(PyObject*, PyObject*) {
   return PyBool_FromLong(autograd::leaves_are_exchanged());
 }
+// exchange_in_parts(leaf, ends, part): part(k) is called when the gradient of the leaf has its rows
+// below ends[k], where one node makes all of it; None: no more.
+PyObject* f_exchange_in_parts(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    autograd::Accumulate::Parts parts;
+    for (Py_ssize_t k = 0; k < PySequence_Size(args[1]); ++k) {
+      const Py end(check(PySequence_GetItem(args[1], k)));
+      parts.ends.push_back(to_int(end.get()));
+    }
+    if (args[2] != Py_None)
+      parts.part = [held = hold(args[2])](size_t k) {
+        WithGil gil;
+        Py result(PyObject_CallFunction(held.get(), "n", static_cast<Py_ssize_t>(k)));
+        if (!result) throw_python_error();
+      };
+    autograd::slot(checked_tensor("exchange_in_parts", args[0])).parts = std::move(parts);
+    Py_RETURN_NONE;
+  });
+}
 // exchange_under_way(leaves, wait): who reads or replaces one of their gradients calls wait()
 // before; None: the exchange has ended.
 PyObject* f_exchange_under_way(PyObject*, PyObject* const* args, Py_ssize_t) {
@@ -340,6 +359,7 @@ PyMethodDef functions[] = {FAST("backward", f_backward),
                            FAST("add_exchange", f_add_exchange),
                            FAST("remove_exchange", f_remove_exchange),
                            {"leaves_are_exchanged", f_leaves_are_exchanged, METH_NOARGS, nullptr},
+                           FAST("exchange_in_parts", f_exchange_in_parts),
                            FAST("exchange_under_way", f_exchange_under_way),
                            FAST("tie_pylayer", f_tie),
                            FAST("set_saved_hooks", f_set_saved_hooks),

@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include "argosy/base/profile.h"
 #include "argosy/comm/groups.h"
 #include "argosy/comm/process_group.h"
 #include "argosy/comm/recorder.h"
@@ -9,6 +10,7 @@
 #include "error_types.h"
 #include "functions.h"
 #include "python.h"
+#include "shared_capsule.h"
 
 // Functions of argosy._core over process groups, which Python holds as capsules.
 namespace argosy::python {
@@ -43,30 +45,6 @@ PyObject* python_type(Failure failure) {
   }
 }
 
-template <class T>
-std::shared_ptr<T>& unwrap(PyObject* o, const char* name) {
-  void* p = PyCapsule_GetPointer(o, name);
-  if (!p) throw PythonError{};
-  return *static_cast<std::shared_ptr<T>*>(p);
-}
-
-template <class T>
-PyObject* wrap_shared(std::shared_ptr<T> object, const char* name) {
-  if (!object) Py_RETURN_NONE;
-  return check(PyCapsule_New(new std::shared_ptr<T>(std::move(object)), name, [](PyObject* o) {
-    auto* p = static_cast<std::shared_ptr<T>*>(PyCapsule_GetPointer(o, PyCapsule_GetName(o)));
-    // Threads may have to end.
-    WithoutGil no_gil;
-    delete p;
-  }));
-}
-
-double to_double(PyObject* o) {
-  const double v = PyFloat_AsDouble(o);
-  if (PyErr_Occurred()) throw PythonError{};
-  return v;
-}
-
 // (rank, size, name, token, host, seconds): the group of all processes. An empty name: of this one.
 PyObject* f_connect(Args a) {
   comm::ShmOptions o;
@@ -86,16 +64,20 @@ PyObject* f_connect(Args a) {
   return wrap_shared(std::move(group), kGroup);
 }
 
-// (group of all, ranks, seconds): a group, None where this process is no member.
+// (group of all, ranks, seconds, algorithm): a group, None where this process is no member. An
+// empty algorithm: that of the group of all.
 PyObject* f_subgroup(Args a) {
   std::shared_ptr<ProcessGroup> world = unwrap<ProcessGroup>(a[0], kGroup);
   std::vector<int> ranks;
   for (int64_t r : to_shape(a[1])) ranks.push_back(static_cast<int>(r));
   const double seconds = to_double(a[2]);
+  std::optional<comm::Algorithm> algorithm;
+  if (const std::string name = text_of(a[3]); !name.empty())
+    algorithm = comm::algorithm_of(name, "[distributed.new_group] algorithm");
   std::shared_ptr<ProcessGroup> group;
   {
     WithoutGil no_gil;
-    group = world->subgroup(ranks, seconds);
+    group = world->subgroup(ranks, seconds, algorithm);
   }
   return wrap_shared(std::move(group), kGroup);
 }
@@ -128,6 +110,9 @@ PyObject* f_call(Args a) {
   std::shared_ptr<Work> work;
   {
     WithoutGil no_gil;
+    // Of asynchronous calls the group's thread tells the profiler.
+    const bool told = mode == Mode::sync && profile::enabled();
+    profile::Scope scope(told ? profile::intern(kind) : nullptr, profile::Kind::communication);
     if (kind == "barrier")
       work = g->barrier(mode);
     else if (kind == "all_reduce")
@@ -187,7 +172,7 @@ PyObject* f_records(Args) {
 }
 
 PyMethodDef functions[] = {
-    FUNCTION("comm_connect", f_connect, 6), FUNCTION("comm_subgroup", f_subgroup, 3),
+    FUNCTION("comm_connect", f_connect, 6), FUNCTION("comm_subgroup", f_subgroup, 4),
     FUNCTION("comm_enter", f_enter, 2),     FUNCTION("comm_close", f_close, 1),
     FUNCTION("comm_call", f_call, 7),       FUNCTION("comm_wait", f_wait, 1),
     FUNCTION("comm_done", f_done, 1),       FUNCTION("comm_info", f_info, 1),

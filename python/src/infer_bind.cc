@@ -1,6 +1,6 @@
 #include "argosy/infer/predictor.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/op/placing.h"
+#include "argosy/op/host_work.h"
 #include "array.h"
 #include "functions.h"
 #include "program.h"

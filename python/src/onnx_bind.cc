@@ -3,10 +3,11 @@
 #include "argosy/infer/onnx.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/op/placing.h"
+#include "argosy/op/host_work.h"
 #include "argosy/program/builder.h"
 #include "functions.h"
 #include "program.h"
+#include "shared_capsule.h"
 
 // Functions of argosy._core over ONNX models, which Python holds as capsules; the classes are in
 // argosy/onnx.
@@ -20,16 +21,7 @@ using infer::OnnxPort;
 constexpr const char* kName = "argosy.onnx_model";
 
 const OnnxModel& model_of(PyObject* o) {
-  void* p = PyCapsule_GetPointer(o, kName);
-  if (!p) throw PythonError{};
-  return **static_cast<std::shared_ptr<OnnxModel>*>(p);
-}
-
-PyObject* wrap_model(std::shared_ptr<OnnxModel> model) {
-  return check(
-      PyCapsule_New(new std::shared_ptr<OnnxModel>(std::move(model)), kName, [](PyObject* o) {
-        delete static_cast<std::shared_ptr<OnnxModel>*>(PyCapsule_GetPointer(o, kName));
-      }));
+  return *unwrap<OnnxModel>(o, kName);
 }
 
 PyObject* f_open(Args a) {
@@ -39,7 +31,7 @@ PyObject* f_open(Args a) {
     WithoutGil no_gil;
     model = infer::open_onnx(path);
   }
-  return wrap_model(std::move(model));
+  return wrap_shared(std::move(model), kName);
 }
 
 // (bytes, folder)
@@ -47,7 +39,7 @@ PyObject* f_parse(Args a) {
   char* bytes = nullptr;
   Py_ssize_t size = 0;
   if (PyBytes_AsStringAndSize(a[0], &bytes, &size)) throw PythonError{};
-  return wrap_model(infer::parse_onnx({bytes, static_cast<size_t>(size)}, text_of(a[1])));
+  return wrap_shared(infer::parse_onnx({bytes, static_cast<size_t>(size)}, text_of(a[1])), kName);
 }
 
 void append(PyObject* list, PyObject* item) {

@@ -1,5 +1,5 @@
 #include "argosy/infer/paddle.h"
-#include "argosy/op/placing.h"
+#include "argosy/op/host_work.h"
 #include "argosy/program/builder.h"
 
 #include "functions.h"

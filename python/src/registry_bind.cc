@@ -49,6 +49,8 @@ PyObject* facts(const op::OpDef& op) {
   say("inference", static_cast<bool>(op.inference));
   say("training_only", op.training_only);
   say("cost", static_cast<bool>(op.cost));
+  say("on_host", op.on_host);
+  say("result_place", static_cast<bool>(op.result_place));
   return texts(words);
 }
 
@@ -65,6 +67,7 @@ PyObject* describe(const op::OpDef& op) {
     static const char* saves[] = {"nothing", "shape", "others", "value"};
     put(item.get(), "saves", PyUnicode_FromString(saves[static_cast<int>(in.save)]));
     put(item.get(), "shape_only", PyBool_FromLong(in.reads == op::Reads::shape));
+    put(item.get(), "host", PyBool_FromLong(in.host));
     PyList_Append(inputs.get(), item.get());
   }
   put(d.get(), "inputs", inputs.release());

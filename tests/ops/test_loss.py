@@ -195,8 +195,41 @@ def adaptive_loss(x, label, head, bias, tails, cutoffs):
     return out.reshape(np.shape(label)), -out.mean()
 
 
+GUESS = np.array([[1, 2, 3, 0, 2], [4, 4, 1, 2, 1], [0, 1, 1, 3, 3]])
+TRUTH = np.array([[1, 3, 0, 2], [4, 1, 4, 1], [3, 3, 3, 1]])
+
+
+def edit_distance(a, b, a_length=None, b_length=None, normalized=True, ignored_tokens=()):
+    """The recursion over first tokens, by row."""
+
+    def distance(x, y):
+        if not x or not y:
+            return len(x) + len(y)
+        rest = distance(x[1:], y[1:])
+        return rest if x[0] == y[0] else 1 + min(rest, distance(x[1:], y), distance(x, y[1:]))
+
+    def rows(tokens, length):
+        lengths = [tokens.shape[1]] * len(tokens) if length is None else length
+        return [
+            [t for t in row[: int(n)] if t not in ignored_tokens]
+            for row, n in zip(tokens.tolist(), lengths)
+        ]
+
+    pairs = list(zip(rows(a, a_length), rows(b, b_length)))
+    found = [[distance(x, y) / (len(y) if normalized else 1)] for x, y in pairs]
+    return np.reshape(found, (-1, 1)), np.array([len(pairs)])
+
+
 # fmt: off
 CASES = [
+    Case("edit_distance", [GUESS, TRUTH], {"normalized": False}, ref=edit_distance, grad=False, dtypes=("int64",), out=("float32", "int64"),
+         errors=[([GUESS, TRUTH[:2]], {}, ValueError, "edit_distance"), ([GUESS[0], TRUTH], {}, ValueError, "edit_distance"),
+                 ([GUESS, TRUTH, np.array([3, 9, 1]), None], {}, ValueError, "expected 0 to 5, got 9"),
+                 ([GUESS, TRUTH, None, np.array([3, 0, 1])], {}, ValueError, "label 1 is empty")]),
+    Case("edit_distance", [GUESS, TRUTH, np.array([5, 0, 3]), np.array([4, 2, 1])], ref=edit_distance, grad=False, dtypes=("int64",), out=("float32", "int64"), note="lengths"),
+    Case("edit_distance", [GUESS, TRUTH], {"ignored_tokens": [0, 2]}, ref=edit_distance, grad=False, dtypes=("int64",), out=("float32", "int64"), note="ignored"),
+    Case("edit_distance", [GUESS[:0], TRUTH[:0]], ref=edit_distance, grad=False, dtypes=("int64",), out=("float32", "int64"), note="no rows"),
+    Case("edit_distance", [GUESS, TRUTH[:, :0]], {"normalized": False}, ref=edit_distance, grad=False, dtypes=("int64",), out=("float32", "int64"), note="empty labels"),
     Case("square_error_cost", XY, ref=lambda x, y: (x - y) ** 2, tol=4.0),
     Case("mse_loss", XY, ref=lambda x, y, **a: reduced((x - y) ** 2, **a), tol=HALF,
          errors=[(XY, {"reduction": "max"}, ValueError, "'reduction' in mse_loss")]),

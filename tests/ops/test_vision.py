@@ -100,6 +100,23 @@ def fold(x, output_size, kernel, stride, padding, dilation):
     return out[:, 1:].reshape(n, c, *output_size)
 
 
+def correlation(x, y, pad_size, kernel_size, max_displacement, stride1, stride2):
+    k, d = kernel_size, max_displacement
+    sides = ((0, 0), (0, 0), (pad_size, pad_size), (pad_size, pad_size))
+    x, y = np.pad(x, sides), np.pad(y, sides)
+    shifts = np.arange(-(d // stride2), d // stride2 + 1) * stride2
+    tops, lefts = (range(d, size - d - k + 1, stride1) for size in x.shape[2:])
+    out = np.zeros((len(x), len(shifts) ** 2, len(tops), len(lefts)))
+    for s, (down, across) in enumerate(itertools.product(shifts, shifts)):
+        for r, top in enumerate(tops):
+            for q, left in enumerate(lefts):
+                window = x[:, :, top : top + k, left : left + k]
+                top_y, left_y = top + down, left + across
+                other = y[:, :, top_y : top_y + k, left_y : left_y + k]
+                out[:, s, r, q] = (window * other).mean((1, 2, 3))
+    return out
+
+
 def mirrored(p, low, high):
     while not low <= p <= high:
         p = 2 * low - p if p < low else 2 * high - p
@@ -147,6 +164,7 @@ def affine_grid(theta, out_shape, align_corners):
 
 SMALL = [A(2, 3, 4)]
 IMAGE = [A(2, 3, 5, 6)]
+CORRELATION = ("pad_size", "kernel_size", "max_displacement", "stride1", "stride2")
 WINDOW = {"kernel": [2, 3], "stride": [2, 1], "padding": [1, 2, 0, 1], "dilation": [1, 2]}
 SIDE = ("float16", "float32", "float64", "int64", "bool")
 # Points away from the elements, where the gradient has steps.
@@ -213,6 +231,19 @@ CASES = [
          errors=[([A(2, 3, 4, 5), A(2, 3, 3, 3)], {}, ValueError, "with grid [N, H', W', 2]"),
                  ([A(2, 3, 4, 5), FAR], {"mode": "cubic"}, ValueError, "mode must be"),
                  ([A(2, 3, 4, 5), FAR], {"padding_mode": "wrap"}, ValueError, "padding_mode must be")]),
+    *(Case("correlation", [A(2, 3, 5, 6), A(2, 3, 5, 6)],
+           dict(zip(CORRELATION, values)), ref=correlation, dtypes=SOLO, tol=4, covers=["correlation_grad"],
+           shapes=[[(0, 3, 5, 6)] * 2, [(1, 1, 7, 4)] * 2])
+      for values in [(2, 1, 2, 1, 1), (3, 3, 2, 1, 1), (2, 1, 3, 2, 2), (4, 3, 3, 2, 3), (0, 1, 0, 3, 1)]),
+    Case("correlation", [A(1, 2, 4, 4), A(1, 2, 4, 4)], dict(zip(CORRELATION, (1, 1, 1, 1, 1))), ref=correlation,
+         dtypes=SOLO, tol=4,
+         errors=[([A(1, 2, 4, 4), A(1, 2, 4, 5)], dict(zip(CORRELATION, (1, 1, 1, 1, 1))), ValueError, "must have one shape"),
+                 ([A(2, 4, 4), A(2, 4, 4)], dict(zip(CORRELATION, (1, 1, 1, 1, 1))), ValueError, "must be [N, C, H, W]"),
+                 ([A(1, 2, 4, 4)] * 2, dict(zip(CORRELATION, (1, 2, 1, 1, 1))), ValueError, "kernel_size: expected an odd number, got 2"),
+                 ([A(1, 2, 4, 4)] * 2, dict(zip(CORRELATION, (1, 1, 1, 0, 1))), ValueError, "stride1: expected 1 to 32768, got 0"),
+                 ([A(1, 2, 4, 4)] * 2, dict(zip(CORRELATION, (0, 1, 4, 1, 1))), ValueError, "no window is left"),
+                 ([A(1, 2, 4, 4)] * 2, dict(zip(CORRELATION, (1, 1, 1, 1, 1)), corr_type_multiply=0), ValueError,
+                  "corr_type_multiply: expected 1")]),
     *(Case("affine_grid", [A(2, 2, 3)], {"out_shape": [2, 3, 4, 5], "align_corners": corners},
            ref=affine_grid, dtypes=SOLO, covers=["affine_base_grid"], tol=4) for corners in (True, False)),
     Case("affine_grid", [A(1, 3, 4)], {"out_shape": [1, 3, 2, 3, 4], "align_corners": True}, ref=affine_grid,

@@ -61,6 +61,22 @@ class PyLayerContext:
 
         Returns:
             tuple: All of them.
+
+        Example:
+            >>> class Square(argosy.autograd.PyLayer):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.save_for_backward(x)
+            ...         return x * x
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, dy):
+            ...         (x,) = ctx.saved_tensor()
+            ...         return 2 * x * dy
+            >>> x = argosy.to_tensor([3.0], stop_gradient=False)
+            >>> Square.apply(x).backward()
+            >>> x.grad.tolist()
+            [6.0]
         """
         if self._unpack is None:
             return self._saved

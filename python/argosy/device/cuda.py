@@ -244,6 +244,11 @@ def cudart():
     Raises:
         NotImplementedError: There is a GPU: this version does not do it.
         ValueError: There is none.
+
+    Example:
+        >>> argosy.cuda.cudart()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
     """
     _not_done("cudart")
 
@@ -257,6 +262,11 @@ def check_error(res):
     Raises:
         NotImplementedError: There is a GPU: this version does not do it.
         ValueError: There is none.
+
+    Example:
+        >>> argosy.cuda.check_error(0)
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
     """
     _not_done("check_error")
 
@@ -271,6 +281,11 @@ def get_stream_from_external(data_ptr, device=None):
     Raises:
         NotImplementedError: There is a GPU: this version does not do it.
         ValueError: There is none.
+
+    Example:
+        >>> argosy.cuda.get_stream_from_external(0)
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
     """
     _not_done("get_stream_from_external", device)
 

@@ -70,6 +70,11 @@ class Stream:
         >>> argosy.device.Stream("cpu")
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
+        >>> if argosy.device.is_available():
+        ...     first, second = argosy.device.Stream(), argosy.device.Stream()
+        ...     second.wait_event(first.record_event())
+        ...     second.wait_stream(first)
+        ...     done = second.query()
     """
 
     def __init__(self, device=None, priority=2, stream_base=None):
@@ -174,7 +179,12 @@ class Event:
 
     Example:
         >>> if argosy.device.is_available():
-        ...     event = argosy.device.Event(enable_timing=True)
+        ...     begin, end = (argosy.device.Event(enable_timing=True) for _ in range(2))
+        ...     begin.record()
+        ...     end.record()
+        ...     while not end.query():
+        ...         pass
+        ...     milliseconds = begin.elapsed_time(end)
     """
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):

@@ -10,7 +10,7 @@ import warnings
 
 from argosy import _core
 from argosy._job import get_rank, get_world_size, number_of
-from argosy._support import no_effect
+from argosy._support import check_choice, no_effect
 from argosy._waits import checked_seconds
 
 from . import _meeting
@@ -20,6 +20,9 @@ __all__ = []
 _groups = {}  # by number; 0: of all, once they are connected
 _numbers = itertools.count(1)  # of groups: none comes twice, and they are the same in all processes
 _alone = None  # of this process, for a program that runs alone
+
+# How an all_reduce may go between hosts (comm/choice.h).
+ALGORITHMS = ("automatic", "direct", "shares", "ring", "doubling", "halving", "tree")
 
 
 class Group:
@@ -216,7 +219,14 @@ def member(what, group, rank):
     return number
 
 
-def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, nccl_config=None):
+def new_group(
+    ranks=None,
+    backend=None,
+    timeout=None,
+    nccl_comm_init_option=0,
+    nccl_config=None,
+    algorithm=None,
+):
     """A group of some processes. All processes of the job call it, members or not.
 
     Args:
@@ -226,12 +236,17 @@ def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, n
             default what init_parallel_env found (ARGOSY_COMM_TIMEOUT, 300 s).
         nccl_comm_init_option (int): No effect.
         nccl_config (optional): No effect.
+        algorithm (str, optional): How an all_reduce goes between hosts: automatic, direct, shares, ring,
+            doubling, halving or tree, alike in all processes; by default as in the group of all
+            (ARGOSY_COMM_ALGORITHM). Processes that share memory have one way: a warning says so.
 
     Returns:
         The Group; where this process is no member, its rank is -1 and calls do nothing.
 
     Raises:
         TypeError: timeout is no timedelta.
+        ValueError: There is no such algorithm.
+        RanksDisagreeError: Processes called it with other ranks, or another algorithm.
 
     Example:
         >>> import argosy as paddle
@@ -244,6 +259,8 @@ def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, n
         what, "the group goes as that of all processes does", backend=(backend, None),
         nccl_comm_init_option=(nccl_comm_init_option, 0), nccl_config=(nccl_config, None),
     )  # fmt: skip
+    if algorithm is not None:
+        check_choice(what, "algorithm", algorithm, ALGORITHMS)
     seconds = _limit()
     if timeout is not None:
         if not isinstance(timeout, datetime.timedelta):
@@ -259,7 +276,9 @@ def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, n
     if not ranks:
         _groups[number] = Group(-1, number, [])
         return _groups[number]
-    handle = _core.comm_subgroup(world.process_group, ranks, seconds)
+    handle = _core.comm_subgroup(world.process_group, ranks, seconds, algorithm or "")
+    if handle is not None and _core.comm_info(handle)[3] != "tcp":
+        no_effect(what, "processes that share memory have one way", algorithm=(algorithm, None))
     place = ranks.index(world.rank) if handle is not None else -1
     _groups[number] = Group(place, number, ranks, handle)
     return _groups[number]

@@ -28,6 +28,10 @@ _FORMS = [None] + [
 # Gradients travel in this many buckets, so that most are exchanged before the last is complete; but not in
 # smaller ones than these bytes, and not in larger ones than the limits.
 _BUCKETS, _LEAST = 6, 1 << 20
+# Over a network the last gradient that is large travels in parts, some of its rows while others are computed:
+# nothing else is left to be computed meanwhile. In so many at most; gradients of fewer bytes, such as that of
+# the same layer's bias, go after it.
+_PARTS, _SMALL = 4, 1 << 16
 
 
 class _Planned:
@@ -53,9 +57,11 @@ class _Plan:
         rows: Numbers of those whose gradients have rows only.
         stale: Whether the next pass makes another one.
         dtypes: Of gradients, by number. Who is not in it has had no gradient in any process.
+        ends: Of the parts in which the bucket early[parted], one gradient, is exchanged: rows. None if there
+            is none.
     """
 
-    def __init__(self, parameters, order, forms, several, limits):
+    def __init__(self, parameters, order, forms, several, limits, in_parts=False):
         self.dtypes = {i: _FORMS[form][0] for i, form in enumerate(forms) if form}
         self.rows = [i for i in order if forms[i] and _FORMS[forms[i]][1]]
         dense = [i for i in order if forms[i] and not _FORMS[forms[i]][1]]
@@ -68,8 +74,31 @@ class _Plan:
 
         self.early = buckets([i for i in dense if not several[i]])
         self.late = buckets([i for i in dense if several[i]])
+        self.parted, self.ends = self._parts_of_last(parameters) if in_parts else (None, None)
         self.place = {i: k for k, bucket in enumerate(self.early) for i in bucket}
         self.stale = False
+
+    def _parts_of_last(self, parameters):
+        def size_of(bucket):
+            items = [_Planned(i, parameters[i], self.dtypes[i]) for i in bucket]
+            return sum(one.size * one.element_size() for one in items)
+
+        sizes = [size_of(bucket) for bucket in self.early]
+        large = [place for place, size in enumerate(sizes) if 2 * size // _LEAST > 1]
+        if not large:
+            return None, None
+        place = large[-1]
+        count, rows = (
+            min(_PARTS, 2 * sizes[place] // _LEAST),
+            parameters[self.early[place][0]].shape,
+        )
+        if len(self.early[place]) > 1 or not rows or rows[0] < count:
+            return None, None
+        first = place
+        while first > 0 and sizes[first - 1] < _SMALL:
+            first -= 1
+        self.early.insert(first, self.early.pop(place))
+        return first, [rows[0] * (k + 1) // count for k in range(count)]
 
     def add(self, index, form):
         """Takes in a parameter of which nothing was known, for this pass."""
@@ -92,6 +121,7 @@ class _Pass:
         self.buckets = 0  # how many exchanges have begun
         self.under_way = []  # of these: (work, numbers, gradients)
         self.again = set()  # those added to after their exchange had begun
+        self.parts = None  # the exchange of plan.early[plan.parted], once it has begun
 
     def arrive(self, index, plan):
         count = self.arrivals[index] = self.arrivals.get(index, 0) + 1
@@ -134,46 +164,91 @@ class Reducer:
         self._interrupted = False  # a pass ended by an exception after exchanges had begun
         self.wanted = False
         self.hook = average
+        self._parted = []  # who takes its gradient in parts, if anybody does
         me = weakref.ref(self)
         exchanges = [
             (p, _core.add_exchange(p, _Arrival(me, i))) for i, p in enumerate(self._parameters)
         ]
-        weakref.finalize(self, _remove, exchanges)
+        weakref.finalize(self, _remove, exchanges, self._parted)
 
     # In the middle of backward
 
     def arrive(self, index):
         """The gradient of a parameter is complete, as far as this pass knows: a pass within it, or a
         second one, may add to it."""
-        current = self._pass
-        if current is None:
-            current = self._pass = _Pass(self._plan, self.wanted)
-            _backward.tell(self)
+        current = self._current()
         current.arrive(index, self._plan)
         if current.wanted and self._plan is not None:
             while current.started < len(current.lacking) and not current.lacking[current.started]:
                 self._start_next(current)
 
+    def arrive_in_part(self, number):
+        """The rows of a part of the gradient in plan.early[plan.parted] are complete."""
+        current = self._current()
+        if not (current.wanted and self._in_parts() and current.started == self._plan.parted):
+            return
+        if current.parts is None and number == 0 and self._as_planned(self._plan.parted):
+            current.parts = _Parts(self._dense(*self._plan.early[self._plan.parted]))
+        if current.parts is not None:
+            self._start_part(current, number)
+
+    def _as_planned(self, place):
+        """Whether the gradient in a bucket of one can be exchanged as it is."""
+        (index,) = self._plan.early[place]
+        gradient = self._parameters[index].grad
+        return not gradient.is_selected_rows() and gradient.dtype == self._plan.dtypes[index]
+
+    def _current(self):
+        if self._pass is None:
+            self._pass = _Pass(self._plan, self.wanted)
+            _backward.tell(self)
+        return self._pass
+
+    def _in_parts(self):
+        """Whether a gradient is exchanged in parts: the same in all processes. A hook of the program's own
+        gets whole ones."""
+        return self._plan is not None and self._plan.ends and hasattr(self.hook, "wire")
+
     def _start_next(self, current):
         bucket = self._plan.early[current.started]
+        if current.started == self._plan.parted and self._in_parts():
+            if current.parts is None:
+                current.parts = _Parts(self._dense(*bucket))
+            for number in range(len(current.parts.works), len(self._plan.ends)):
+                self._start_part(current, number)
+            current.under_way.append((current.parts, bucket, [current.parts.gradient]))
+        else:
+            self._start(current, bucket)
         current.started += 1
-        self._start(current, bucket)
+
+    def _start_part(self, current, number):
+        (index,) = self._plan.early[self._plan.parted]
+        parameter = self._parameters[index]
+        whole, ends = current.parts.gradient, self._plan.ends
+        with no_grad():
+            rows = whole[ends[number - 1] if number else 0 : ends[number]]
+        current.parts.works.append(self._begin(current, [parameter], [rows]))
+        _core.exchange_under_way([parameter], current.parts.wait)
 
     def _start(self, current, bucket):
         """Starts the exchange of a bucket of the plan. Who has no gradient takes part with zeros, which
         become its gradient if any process has one."""
+        gradients = [self._dense(i) for i in bucket]
+        parameters = [self._parameters[i] for i in bucket]
+        work = self._begin(current, parameters, gradients)
+        if work is not None:
+            _core.exchange_under_way(parameters, work.wait)
+        current.under_way.append((work, bucket, gradients))
+
+    def _begin(self, current, parameters, gradients):
+        """Begins an exchange; what has wait(), or None if all is done."""
         if self._interrupted:
             # The others did not see it, or begin anew as well: else they would mix up two passes.
             self._interrupted = False
             _calls.call(self._group, "barrier")
-        gradients = [self._dense(i) for i in bucket]
-        parameters = [self._parameters[i] for i in bucket]
         work = self.hook(Bucket(current.buckets, parameters, gradients, self._group))
         current.buckets += 1
-        if work is not None:
-            work = _Once(work)
-            _core.exchange_under_way(parameters, work.wait)
-        current.under_way.append((work, bucket, gradients))
+        return None if work is None else _Once(work)
 
     def _dense(self, index):
         parameter, dtype = self._parameters[index], self._plan.dtypes[index]
@@ -191,7 +266,7 @@ class Reducer:
     def abandon(self):
         """The pass ended by an exception."""
         current, self._pass = self._pass, None
-        self._interrupted |= bool(current.under_way)
+        self._interrupted |= bool(current.under_way or current.parts)
 
     def finish(self):
         """The pass has ended: waits until gradients are those of all processes."""
@@ -204,7 +279,7 @@ class Reducer:
             with no_grad(), as_called():  # as in the middle of backward
                 self._exchange(current, reached)
         except BaseException:
-            self._interrupted |= bool(current.under_way)
+            self._interrupted |= bool(current.under_way or current.parts)
             raise
 
     def _exchange(self, current, reached):
@@ -231,6 +306,7 @@ class Reducer:
                 self._average_rows(self._parameters[index])
         if self._plan.stale:
             self._plan = None
+            self._leave_parts()
 
     def _check(self, reached):
         """A pass has to reach what the first one did."""
@@ -265,6 +341,22 @@ class Reducer:
                 if parameter.grad is None and index in used:  # another process has one
                     parameter.grad = gradient
 
+    def _has_links(self):
+        return _core.comm_info(self._group.process_group)[3] == "tcp"
+
+    def _take_parts(self):
+        """Lets the gradient that the plan exchanges in parts come in them."""
+        self._leave_parts()
+        if self._plan.ends:
+            (index,) = self._plan.early[self._plan.parted]
+            self._parted.append(self._parameters[index])
+            part = _ArrivalOfPart(weakref.ref(self))
+            _core.exchange_in_parts(self._parameters[index], self._plan.ends, part)
+
+    def _leave_parts(self):
+        while self._parted:
+            _core.exchange_in_parts(self._parted.pop(), [], None)
+
     # What processes tell each other
 
     def _form(self, index, reached):
@@ -291,7 +383,10 @@ class Reducer:
         order += [i for i in range(count) if i not in current.arrivals]
         told = tensors.to_tensor(order, dtype="int64")
         _calls.call(self._group, "broadcast", [told], root=0)
-        self._plan = _Plan(self._parameters, told.tolist(), forms, several, self._limits)
+        self._plan = _Plan(
+            self._parameters, told.tolist(), forms, several, self._limits, self._has_links()
+        )
+        self._take_parts()
         return {i for i, form in enumerate(forms) if form}
 
     def _find_used(self, current, reached):
@@ -337,6 +432,19 @@ class _Once:
             work.wait()
 
 
+class _Parts:
+    """The exchange of a gradient in parts."""
+
+    def __init__(self, gradient):
+        self.gradient = gradient
+        self.works = []  # of the parts that have begun
+
+    def wait(self):
+        for work in self.works:
+            if work is not None:
+                work.wait()
+
+
 class _Arrival:
     """Called when a parameter's gradient is complete."""
 
@@ -351,6 +459,20 @@ class _Arrival:
             reducer.arrive(self._index)
 
 
-def _remove(exchanges):
+class _ArrivalOfPart:
+    """Called when some rows of a parameter's gradient are complete."""
+
+    def __init__(self, reducer):
+        self._reducer = reducer
+
+    def __call__(self, number):
+        reducer = self._reducer()
+        if reducer is not None and in_dynamic_mode():
+            reducer.arrive_in_part(number)
+
+
+def _remove(exchanges, parted):
     for parameter, number in exchanges:
         _core.remove_exchange(parameter, number)
+    for parameter in parted:
+        _core.exchange_in_parts(parameter, [], None)

@@ -15,7 +15,6 @@ import json
 import os
 import socket
 import time
-import urllib.request
 
 from argosy import _core
 
@@ -178,11 +177,14 @@ class _EtcdPlace(_Place):
         self.name = f"etcd://{endpoint}/{key}"
         self._endpoint = endpoint
         self._key = base64.b64encode(f"/argosy/{key}".encode()).decode()
+        from urllib import request  # takes longer to import than all of this room
+
         # No proxy: it is a host of the cluster.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._opener = request.build_opener(request.ProxyHandler({}))
+        self._request = request.Request
 
     def _ask(self, what, **request):
-        call = urllib.request.Request(
+        call = self._request(
             f"http://{self._endpoint}/v3/kv/{what}",
             json.dumps(request).encode(),
             {"Content-Type": "application/json"},

@@ -6,12 +6,12 @@ import contextlib
 import os
 
 from argosy import nn
+from argosy._capturing import capturing, note
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
 from argosy._programs.mode import default_main_program, default_startup_program
 from argosy._support import no_effect, unsupported
 from argosy.autograd import is_grad_enabled
-from argosy.jit.capture import capturing, note
 
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
 from ._program_exchange import ProgramExchange, start_alike
@@ -143,6 +143,7 @@ class DataParallel(nn.Layer):
     Shape: as of the layer.
 
     Raises:
+        AssertionError: There is nothing to train in the layer.
         NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
             communication hook.
         RuntimeError: (in backward) the loss reached other parameters than the first one, without
@@ -187,7 +188,7 @@ class DataParallel(nn.Layer):
             return
         trained = [p for p in layers.parameters() if not p.stop_gradient]
         if not trained:
-            raise RuntimeError(
+            raise AssertionError(
                 "[DataParallel] expected a layer with parameters that are trained, got none. Do this: call"
                 " the layer without DataParallel."
             )

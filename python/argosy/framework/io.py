@@ -17,11 +17,11 @@ import zlib
 
 from argosy import _core
 from argosy import tensor as _tensor
+from argosy._core import Tensor
 from argosy._dtypes import BITS_IN_NUMPY, DTYPES
 from argosy._programs import mode
 from argosy._support import ArgumentError, dtype_name
 from argosy.base.parameter import EagerParamBase  # noqa: F401
-from argosy.tensor.methods import is_tensor
 
 from . import atomic_file, gguf, pickle_reader, pickle_writer
 
@@ -349,16 +349,17 @@ def _write(obj, file, protocol, file_format, trailer):
 def _is_state_dict(obj):
     """Whether `obj` is a dict of tensors and of dicts without tensors (as the scheduler's)."""
     return isinstance(obj, dict) and all(
-        not _holds_tensor(value) if isinstance(value, dict) else is_tensor(value)
+        not _holds_tensor(value) if isinstance(value, dict) else isinstance(value, Tensor)
         for value in obj.values()
     )
 
 
-def _holds_tensor(value):
-    waiting, seen = [value], set()
+def _any_in(obj, wanted):
+    """Whether wanted(value) holds for obj or a value in its dicts, lists, tuples and sets."""
+    waiting, seen = [obj], set()
     while waiting:
         value = waiting.pop()
-        if is_tensor(value) or _is_layer(value):
+        if wanted(value):
             return True
         # Each once: it may be inside itself, or shared by many.
         if isinstance(value, (dict, list, tuple, set, frozenset)) and id(value) not in seen:
@@ -367,10 +368,14 @@ def _holds_tensor(value):
     return False
 
 
+def _holds_tensor(value):
+    return _any_in(value, lambda one: isinstance(one, Tensor) or _is_layer(one))
+
+
 def _with_name_table(state):
     stored, names, arrays = {}, {}, {}
     for key, value in state.items():
-        if is_tensor(value):
+        if isinstance(value, Tensor):
             names[key] = value.name
             # Tied weights are one array in the file.
             if id(value) not in arrays:
@@ -392,7 +397,7 @@ def _checked_array(tensor):
 
 
 def _reduce_extra(value):
-    if is_tensor(value):
+    if isinstance(value, Tensor):
         pair = (value.name, _checked_array(value))
         return pickle_writer.Reduced("builtins", "tuple", (pair,))
     kind = type(value)
@@ -540,15 +545,7 @@ def _is_named(value):
 
 def _find_named(obj):
     """Whether a stored tensor is anywhere in `obj`; if so, bare arrays were NumPy arrays."""
-    waiting, seen = [obj], set()
-    while waiting:
-        value = waiting.pop()
-        if _is_named(value):
-            return True
-        if isinstance(value, (dict, list, tuple)) and id(value) not in seen:
-            seen.add(id(value))
-            waiting.extend(value.values() if isinstance(value, dict) else value)
-    return False
+    return _any_in(obj, _is_named)
 
 
 class _Restorer:
@@ -652,7 +649,7 @@ def _to_safetensors(obj):
 
     pieces, arrays = {}, []
     for key, value in obj.items():
-        if not isinstance(key, str) or not (is_tensor(value) or _is_array(value)):
+        if not isinstance(key, str) or not (isinstance(value, Tensor) or _is_array(value)):
             raise TypeError(
                 f"[save] a .safetensors file holds only tensors by name: got {key!r} of type "
                 f"{type(value).__name__}. Do this: leave it out, or use the ending .pdparams."
@@ -662,7 +659,7 @@ def _to_safetensors(obj):
             raise TypeError(
                 f"[save] a .safetensors file cannot hold {name} ({key!r}). Do this: cast it first."
             )
-        array = numpy.ascontiguousarray(_array_of(value) if is_tensor(value) else value)
+        array = numpy.ascontiguousarray(_array_of(value) if isinstance(value, Tensor) else value)
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         arrays.append(array)
         pieces[key] = _safetensors_piece(safetensors, name, list(value.shape), array)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
-from . import asp, autograd, autotune, nn, optimizer
+from . import asp, autograd, autotune, layers, nn, optimizer
+from .generators import get_rng_state, set_rng_state
 from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import LookAhead, ModelAverage
@@ -16,16 +17,19 @@ __all__ = [
     "asp",
     "autograd",
     "autotune",
+    "get_rng_state",
     "graph_reindex",
     "graph_sample_neighbors",
     "graph_send_recv",
     "identity_loss",
+    "layers",
     "nn",
     "optimizer",
     "segment_max",
     "segment_mean",
     "segment_min",
     "segment_sum",
+    "set_rng_state",
     "skip_gram",
     "skip_gram_noise",
     "softmax_mask_fuse",

@@ -1,59 +1,12 @@
 """Calls of Python functions recorded as Programs, and these run with the gradient of eager mode."""
 
-import contextlib
-import threading
-
 from argosy import _core
+from argosy._capturing import capturing, noting, recording  # noqa: F401
 from argosy._core import Tensor
 from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 from .transform import checked_outputs, transform
-
-
-class _Thread(threading.local):
-    capturing = 0  # functions, one called by the other
-    exchanging = None  # of the outermost: layers that exchange gradients between processes
-
-
-_thread = _Thread()
-
-
-def capturing():
-    """Whether a function is being captured on this thread."""
-    return _thread.capturing > 0
-
-
-@contextlib.contextmanager
-def recording(program):
-    """Records the ops of a block into a core Program."""
-    _core.program_begin(program)
-    _thread.capturing += 1
-    try:
-        yield
-    finally:
-        _thread.capturing -= 1
-        _core.program_end()
-
-
-@contextlib.contextmanager
-def noting():
-    """Collects the layers that exchange gradients between processes (distributed.DataParallel) and run
-    while a function is captured: what runs the Program lets each `_begin_pass` every time, or averages
-    gradients in the Program by its `_exchange`."""
-    before, _thread.exchanging = _thread.exchanging, []
-    try:
-        yield _thread.exchanging
-    finally:
-        _thread.exchanging = before
-
-
-def note(layer):
-    """Tells `noting` of a layer."""
-    layers = _thread.exchanging
-    if layers is not None and all(layer is not known for known in layers):
-        layers.append(layer)
-
 
 _executor = None
 

@@ -11,6 +11,17 @@ import math
 from argosy._support import ArgumentError, check_choice
 
 from .cycles import CosineAnnealingDecay, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from .rates import (  # noqa: F401
+    autoincreased_step_counter,
+    cosine_decay,
+    exponential_decay,
+    inverse_time_decay,
+    linear_lr_warmup,
+    natural_exp_decay,
+    noam_decay,
+    piecewise_decay,
+    polynomial_decay,
+)
 from .scheduler import (
     LRScheduler,
     _check_callable,

@@ -183,7 +183,8 @@ class Profiler:
         record_shapes (bool): Note shapes and dtypes of the inputs of ops.
         profile_memory (bool): Note how many bytes each op takes, and the bytes in use over time.
         timer_only (bool): Record nothing; only time steps (:meth:`step_info`).
-        emit_nvtx (bool), custom_device_types (list): Have no effect on CPUs.
+        emit_nvtx (bool): Has no effect on CPUs.
+        custom_device_types (list): Has no effect on CPUs.
         with_flops (bool): Note the arithmetic operations of ops that know them.
 
     Examples:

@@ -44,6 +44,7 @@ class SparseTensor:
     """What both forms share."""
 
     _format = None
+    _stands_for_tensor = True  # is_tensor asks
 
     def __init__(self, shape, values, name=None):
         self._shape = [int(size) for size in shape]

@@ -233,7 +233,7 @@ class IpuStrategy:
         _no_ipu("IpuStrategy")
 
     num_ipus = is_training = enable_pipelining = enable_fp16 = property(
-        lambda self: _no_ipu("IpuStrategy")
+        lambda self: _no_ipu("IpuStrategy"), doc="Never reached."
     )
 
     def _refuse(self):
@@ -242,7 +242,14 @@ class IpuStrategy:
     def set_graph_config(
         self, num_ipus=1, is_training=True, micro_batch_size=1, enable_manual_shard=False
     ):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            num_ipus, is_training, micro_batch_size, enable_manual_shard: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def set_pipelining_config(
@@ -252,47 +259,118 @@ class IpuStrategy:
         enable_gradient_accumulation=False,
         accumulation_factor=1,
     ):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            enable_pipelining, batches_per_step, enable_gradient_accumulation, accumulation_factor: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def set_precision_config(self, enable_fp16=False):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            enable_fp16: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def add_custom_op(self, paddle_op, popart_op=None, domain="custom.ops", version=1):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            paddle_op, popart_op, domain, version: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def set_options(self, options):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            options: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def get_option(self, option):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            option: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def enable_pattern(self, pattern):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            pattern: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def disable_pattern(self, pattern):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            pattern: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def set_optimizer(self, optimizer):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            optimizer: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def parse_optimizer(self, optimizer):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            optimizer: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def register_patch(self):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
     def release_patch(self):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Raises:
+            ValueError: always.
+        """
         self._refuse()
 
 
@@ -308,7 +386,7 @@ class IpuCompiledProgram:
         ValueError: always.
 
     Example:
-        >>> argosy.static.IpuCompiledProgram()
+        >>> argosy.static.IpuCompiledProgram().compile([], [])
         Traceback (most recent call last):
         ValueError
     """
@@ -317,7 +395,14 @@ class IpuCompiledProgram:
         _no_ipu("IpuCompiledProgram")
 
     def compile(self, feed_list, fetch_list):
-        """Not compiled with IPU."""
+        """Never reached: there is no object of this class.
+
+        Args:
+            feed_list, fetch_list: Of no use.
+
+        Raises:
+            ValueError: always.
+        """
         _no_ipu("IpuCompiledProgram")
 
 

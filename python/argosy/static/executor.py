@@ -7,7 +7,7 @@ import warnings
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_by_id
-from argosy._support import dtype_name, is_symbolic, no_effect
+from argosy._support import dtype_name, is_symbolic, need_type, no_effect
 from argosy.device import device_guard
 from argosy.device.place import Place, checked_place, current
 
@@ -540,6 +540,38 @@ def _fed(value, name, shape, dtype, cut):
     if not fits:
         raise _misfit(name, shape, found)
     return tensor
+
+
+def as_numpy(tensor, copy=False):
+    """The values of what a run gave without return_numpy.
+
+    Args:
+        tensor (DenseTensor | list): One, or a nest of lists of them.
+        copy (bool): Whether the array gets memory of its own.
+
+    Returns:
+        numpy.ndarray | list | None: None for a tensor that holds nothing.
+
+    Raises:
+        AssertionError: It is something else.
+        RuntimeError: Rows have lengths of their own, which an array cannot hold.
+
+    Example:
+        >>> scope = argosy.static.Scope()
+        >>> held = scope.var("x").get_tensor()
+        >>> held.set(np.float32([1, 2]), argosy.CPUPlace())
+        >>> argosy.base.executor.as_numpy(held).tolist()
+        [1.0, 2.0]
+    """
+    if isinstance(tensor, list):
+        return [as_numpy(item, copy) for item in tensor]
+    need_type("as_numpy", "tensor", tensor, DenseTensor, "pass a tensor of a scope or of a run")
+    if tensor.recursive_sequence_lengths():
+        raise RuntimeError(
+            "[as_numpy] tensor: expected rows of one length, got a tensor with LoD. Do this: take it as it"
+            " is, with return_numpy=False."
+        )
+    return None if tensor._tensor is None else _core.to_numpy(tensor._tensor, copy)
 
 
 def _brought(tensor):

@@ -1,5 +1,7 @@
 """Names that Paddle 3.3 has beside its own, for programs that come from other frameworks."""
 
+import math
+
 from argosy import _core
 from argosy import device as device_module
 from argosy._core import Tensor
@@ -20,13 +22,13 @@ def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         dtype (dtype | str, optional): Default: that of data, as to_tensor has it.
         device (Place | str, optional): Where it goes.
         requires_grad (bool): Whether gradients are to flow to it.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: A new one without history, as to_tensor makes it.
 
     Raises:
-        RuntimeError: pin_memory is true.
+        RuntimeError: pin_memory is true, and it is made on the CPU.
 
     Example:
         >>> x = argosy.ones([2])
@@ -443,7 +445,7 @@ def _new_method(name, text):
         dtype (dtype | str, optional): Another dtype.
         device (Place | str, optional): Where it goes.
         requires_grad (bool): Whether it is to get a gradient.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: A new tensor.
@@ -473,7 +475,7 @@ def new_full(
         dtype (dtype | str, optional): Another dtype.
         device (Place | str, optional): Where it goes.
         requires_grad (bool): Whether it is to get a gradient.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: A new tensor.
@@ -616,6 +618,24 @@ def _set_data(self, value):
     self._set_data(value)
 
 
+class TensorSize(int):
+    """How many elements a tensor has. Called, it gives the tensor's sizes, or that of one axis: other
+    frameworks have a method ``size``."""
+
+    def __new__(cls, tensor):
+        shape = tensor.shape
+        number = super().__new__(cls, -1 if -1 in shape else math.prod(shape))
+        number._shape = shape
+        return number
+
+    def __call__(self, dim=None):
+        return self._shape if dim is None else self._shape[dim]
+
+    def __reduce__(self):
+        return int, (int(self),)
+
+
+method(property(TensorSize, doc=TensorSize.__doc__), "size", replaces="argosy._core")
 method(property(_requires_grad, _set_requires_grad), "requires_grad")
 method(property(_data, _set_data), "data")
 method(property(lambda self: Device(self.place), doc="Where the tensor is, as a name."), "device")

@@ -36,7 +36,7 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
         data = _recorded(data)
     t = _core.to_tensor(data, dtype, True)
     if place is not None:
-        t = _on(t, place)
+        t = on_place(t, place)
     if in_static_mode() and not t._symbolic and _core.program_recording() is not None:
         # A variable of the Program: each run starts from these values again.
         t = _core.ops.assign(t)
@@ -56,7 +56,7 @@ def _recorded(data):
     return stack([v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in parts])
 
 
-def _on(tensor, place, what="to", blocking=True):
+def on_place(tensor, place, what="to", blocking=True):
     """The tensor on a place that the core has: a leaf, to which no gradient flows from there [= Paddle].
     Of the null device, whose tensors have no elements, only the form can be taken."""
     target = checked_place(place, what)
@@ -148,7 +148,7 @@ def to(
     check_blocking("to", non_blocking)
     out = self
     if device is not None:
-        out = _on(out, device, blocking=blocking is not False and not non_blocking)
+        out = on_place(out, device, blocking=blocking is not False and not non_blocking)
     if dtype is not None and _core.dtype(dtype) != out.dtype:
         out = out.astype(dtype)
     return _core.ops.assign(self) if out is self and (copy or recast) else out
@@ -164,7 +164,7 @@ def cpu(self):
         >>> argosy.ones([2]).cpu().place
         Place(cpu)
     """
-    return _on(self, "cpu", "cpu")
+    return on_place(self, "cpu", "cpu")
 
 
 def cuda(self, device_id=0, blocking=True):
@@ -179,9 +179,14 @@ def cuda(self, device_id=0, blocking=True):
 
     Raises:
         ValueError: There is no such device.
+
+    Example:
+        >>> x = argosy.ones([2])
+        >>> if argosy.device.cuda.device_count():
+        ...     x = x.cuda()
     """
     check_blocking("cuda", blocking)
-    return _on(self, CUDAPlace(device_id or 0), "cuda", blocking is not False)
+    return on_place(self, CUDAPlace(device_id or 0), "cuda", blocking is not False)
 
 
 def pin_memory(self, blocking=True, *, device_id=None):
@@ -205,7 +210,7 @@ def pin_memory(self, blocking=True, *, device_id=None):
     check_blocking("pin_memory", blocking)
     if device_id is not None:
         checked_place(CUDAPlace(device_id), "pin_memory")
-    return _on(self, CUDAPinnedPlace(), "pin_memory", blocking is not False)
+    return on_place(self, CUDAPinnedPlace(), "pin_memory", blocking is not False)
 
 
 def record_stream(self, stream):

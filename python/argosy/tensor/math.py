@@ -5,7 +5,7 @@ import functools
 from argosy import _core
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, FLOATING, INTEGER
-from argosy._support import alias, into, need_tensor
+from argosy._support import alias, check_choice, into, need_tensor
 from argosy.tensor.registry import GENERATED, method
 
 
@@ -116,10 +116,7 @@ def _tensor(x, op):
 
 
 def _median(name, x, axis, keepdim, mode):
-    if mode not in ("avg", "min"):
-        raise ValueError(
-            f"[{name}] mode: expected 'avg' or 'min', got {mode!r}. Do this: use one of them."
-        )
+    check_choice(name, "mode", mode, ("avg", "min"))
     need_tensor(name, "x", x)
     if isinstance(axis, (list, tuple)) and len(axis) == 0:
         axis = None

@@ -2,9 +2,9 @@
 
 from argosy import _backward, _core
 from argosy._core import Tensor
-from argosy._support import checked_seeds, no_dump
+from argosy._support import alias, checked_seeds, no_dump
 from argosy.device.place import checked_place, has_streams
-from argosy.tensor.creation import check_blocking
+from argosy.tensor.creation import check_blocking, on_place
 from argosy.tensor.printing import tensor_repr
 from argosy.tensor.registry import method
 
@@ -225,11 +225,12 @@ def detach_(self):
     return _core.detach_(self)
 
 
+@alias(obj="x")
 def is_tensor(x):
-    """Whether something is a Tensor.
+    """Whether something is a Tensor, dense or sparse.
 
     Args:
-        x: Anything.
+        x: Anything; ``obj`` is its other name.
 
     Returns:
         bool: That.
@@ -238,7 +239,7 @@ def is_tensor(x):
         >>> argosy.is_tensor(argosy.ones([2])), argosy.is_tensor([1.0])
         (True, False)
     """
-    return isinstance(x, Tensor)
+    return isinstance(x, Tensor) or getattr(type(x), "_stands_for_tensor", False)
 
 
 def _iterate(self):
@@ -253,7 +254,7 @@ def _array(self, dtype=None, copy=None):
 
 def _deepcopy(self, memo):
     copy = type(self).__new__(type(self))
-    copy._set_data(_core.to_tensor(self, None, True))
+    copy._set_data(on_place(_core.to_tensor(self, None, True), self.place))
     copy.stop_gradient = self.stop_gradient
     copy.persistable = self.persistable
     if getattr(self, "__dict__", None):

@@ -66,14 +66,14 @@ def rand(
         out (Tensor, optional): A tensor of that dtype that becomes the result.
         device (Place | str, optional): Where the result goes.
         requires_grad (bool): Whether the result is to get a gradient.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: Of that shape and dtype.
 
     Raises:
         TypeError: The dtype is not floating, or not that of out.
-        RuntimeError: pin_memory is true.
+        RuntimeError: pin_memory is true, and it is made on the CPU.
 
     Example:
         >>> argosy.rand([2, 3]).shape, argosy.rand(4, 5).shape
@@ -102,14 +102,14 @@ def randn(
         out (Tensor, optional): A tensor of that dtype that becomes the result.
         device (Place | str, optional): Where the result goes.
         requires_grad (bool): Whether the result is to get a gradient.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
 
     Returns:
         Tensor: Of that shape and dtype.
 
     Raises:
         TypeError: The dtype is neither floating nor complex, or not that of out.
-        RuntimeError: pin_memory is true.
+        RuntimeError: pin_memory is true, and it is made on the CPU.
 
     Example:
         >>> argosy.randn([2, 3]).shape

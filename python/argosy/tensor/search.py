@@ -259,11 +259,7 @@ def unique(
         no_effect("unique", _SORTED, sorted=(sorted, True))
     only = not (return_index or return_inverse or return_counts)
     out, index, inverse, counts = _ops.unique_all(x, False, _axis(axis), dtype, only)
-    found = [out]
-    found += [index] if return_index else []
-    found += [inverse] if return_inverse else []
-    found += [counts] if return_counts else []
-    return out if len(found) == 1 else tuple(found)
+    return _with(out, (index, return_index), (inverse, return_inverse), (counts, return_counts))
 
 
 @method
@@ -289,10 +285,13 @@ def unique_consecutive(
     """
     only = not (return_inverse or return_counts)
     out, _, inverse, counts = _ops.unique_all(x, True, _axis(axis), dtype, only)
-    found = [out]
-    found += [inverse] if return_inverse else []
-    found += [counts] if return_counts else []
-    return out if len(found) == 1 else tuple(found)
+    return _with(out, (inverse, return_inverse), (counts, return_counts))
+
+
+def _with(out, *others):
+    """out, in a tuple with those of (tensor, whether it is wanted) that are wanted, if any is."""
+    wanted = [other for other, asked in others if asked]
+    return (out, *wanted) if wanted else out
 
 
 def _axis(axis):

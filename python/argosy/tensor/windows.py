@@ -49,7 +49,7 @@ def _plain(kind):
         dtype (dtype | str): A floating dtype.
         layout: Only None: windows are dense.
         device (Place | str, optional): Where it goes.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
         requires_grad (bool): Whether it is to get a gradient.
 
     Returns:
@@ -93,7 +93,7 @@ def hamming_window(
         dtype (dtype | str): A floating dtype.
         layout: Only None: windows are dense.
         device (Place | str, optional): Where it goes.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
         requires_grad (bool): Whether it is to get a gradient.
 
     Returns:
@@ -133,7 +133,7 @@ def kaiser_window(
         dtype (dtype | str): A floating dtype.
         layout: Only None: windows are dense.
         device (Place | str, optional): Where it goes.
-        pin_memory (bool): Only False.
+        pin_memory (bool): Whether it goes to pinned memory, for copies to the device it is made on.
         requires_grad (bool): Whether it is to get a gradient.
 
     Returns:

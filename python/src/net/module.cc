@@ -14,6 +14,7 @@
 #include "argosy/comm/shm_engine.h"
 #include "error_types.h"
 #include "functions.h"
+#include "shared_capsule.h"
 
 // Bindings of libargosy_net: the module argosy._net, imported when ranks of several hosts are
 // connected, or a store is asked for.
@@ -50,28 +51,6 @@ PyObject* python_type(Failure failure) {
     default:
       return from_core("CommunicationError");
   }
-}
-
-template <class T>
-std::shared_ptr<T>& unwrap(PyObject* o, const char* name) {
-  void* p = PyCapsule_GetPointer(o, name);
-  if (!p) throw PythonError{};
-  return *static_cast<std::shared_ptr<T>*>(p);
-}
-
-template <class T>
-PyObject* wrap_shared(std::shared_ptr<T> object, const char* name) {
-  return check(PyCapsule_New(new std::shared_ptr<T>(std::move(object)), name, [](PyObject* o) {
-    auto* p = static_cast<std::shared_ptr<T>*>(PyCapsule_GetPointer(o, PyCapsule_GetName(o)));
-    WithoutGil no_gil;  // threads may have to end
-    delete p;
-  }));
-}
-
-double to_double(PyObject* o) {
-  const double v = PyFloat_AsDouble(o);
-  if (PyErr_Occurred()) throw PythonError{};
-  return v;
 }
 
 int to_whole(PyObject* o) {
@@ -115,6 +94,7 @@ std::shared_ptr<comm::Engine> connect_host(const comm::net::TcpOptions& o,
 // Ranks of one host share memory, unless TCP is wanted there too.
 std::shared_ptr<ProcessGroup> connect(const comm::net::TcpOptions& o, comm::Algorithm algorithm,
                                       bool always_tcp) {
+  comm::Mesh::model();  // a wrong one is an error here, before others wait for this rank
   comm::net::Meeting met = comm::net::meet(o);
   auto host = always_tcp ? nullptr : connect_host(o, met.hosts);
   if (host && host->size() == o.size) return ProcessGroup::world(std::move(host), o.seconds);

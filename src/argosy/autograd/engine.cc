@@ -31,8 +31,13 @@ using Needs = InlineVector<bool, 8>;  // by edge
 // product then computes their gradients first, and its others once the exchange has begun.
 class Pass {
  public:
-  Pass(bool retain_graph, std::span<Capture> captures, const std::vector<Edge>& blocked)
-      : retain_graph_(retain_graph), captures_(captures) {
+  // The caller's mode is told before that of the pass is set.
+  Pass(bool retain_graph, bool create_graph, bool grad_of_caller, std::span<Capture> captures,
+       const std::vector<Edge>& blocked)
+      : retain_graph_(retain_graph),
+        records_(create_graph),
+        grad_of_caller_(grad_of_caller),
+        captures_(captures) {
     for (const Edge& e : blocked) blocked_.insert(key(e.node.get(), e.index));
   }
 
@@ -162,14 +167,28 @@ class Pass {
     if (sum.layout() == Layout::strided) p.own |= bit;
   }
 
-  void step(Node& node, Pending& p) {
+  // A hook is code of the caller: what it computes is recorded if the caller's would be, so it may
+  // run a backward of its own. The gradient that it gives has no history unless this pass records.
+  void run_hooks(Node& node, Tensors& dys) {
     for (size_t i = 0; i < node.hooks.size(); ++i) {
       auto fn = node.hooks[i].fn;  // a hook may remove itself
-      uint32_t index = node.hooks[i].index;
-      if (!p.dys[index].defined()) continue;
-      Tensor replaced = fn(p.dys[index]);
-      if (replaced.defined()) p.dys[index] = std::move(replaced);
+      Tensor& dy = dys[node.hooks[i].index];
+      if (!dy.defined()) continue;
+      Tensor replaced;
+      {
+        op::GradMode mode(grad_of_caller_);
+        replaced = fn(dy);
+      }
+      if (!replaced.defined()) continue;
+      ARGOSY_CHECK(replaced.shape() == dy.shape() && replaced.dtype() == dy.dtype(), runtime)
+          << "[register_hook] a hook must give a gradient like the one it got: expected " << dy
+          << ", got " << replaced << ". Do this: return it with that shape and dtype, or None.";
+      dy = records_ ? std::move(replaced) : replaced.detach();
     }
+  }
+
+  void step(Node& node, Pending& p) {
+    if (!node.hooks.empty()) run_hooks(node, p.dys);
     for (Capture& c : captures_)
       if (c.at.node.get() == &node && p.dys[c.at.index].defined()) c.result = p.dys[c.at.index];
     if (!blocked_.empty()) {
@@ -237,10 +256,38 @@ class Pass {
     return alone ? 4 * before->order : 0;
   }
 
+  // The leaf behind an edge, if it takes its gradient in parts and this node makes all of it; else
+  // null.
+  Accumulate* leaf_in_parts(const Node& node, size_t edge) const {
+    Node* const target = node.edges[edge].node.get();
+    const auto it = first_consumer_.find(target);
+    if (it == first_consumer_.end() || it->second != node.order || pending_.count(target))
+      return nullptr;
+    const auto leads_there = [&](const Edge& e) { return e.node.get() == target; };
+    if (std::ranges::count_if(node.edges, leads_there) > 1) return nullptr;
+    auto* const leaf = static_cast<Accumulate*>(target);
+    const bool observed = limited_ || !captures_.empty() || !blocked_.empty();
+    return !observed && leaf->takes_parts() && node.computes_rows(edge) ? leaf : nullptr;
+  }
+
+  // Hands over gradients in parts where leaves want that. Gives what is left of `needs`.
+  Needs compute_parts(Node& node, const Tensors& dys, Needs needs) {
+    for (size_t i = 0; i < needs.size(); ++i) {
+      Accumulate* const leaf = needs[i] ? leaf_in_parts(node, i) : nullptr;
+      if (!leaf) continue;
+      needs[i] = false;
+      profile::Scope scope(profiled_name(node), profile::Kind::gradient);
+      leaf->backward_in_parts(
+          [&](int64_t begin, int64_t end) { return node.backward_rows(dys, i, begin, end); });
+    }
+    return needs;
+  }
+
   // The gradients of these edges, the last ones of the node or not.
-  void compute(Node& node, const Tensors& dys, const Needs& needs, bool last) {
+  void compute(Node& node, const Tensors& dys, const Needs& wanted, bool last) {
+    const Needs needs = first_consumer_.empty() ? wanted : compute_parts(node, dys, wanted);
     Tensors dxs;
-    {
+    if (std::ranges::count(needs, true) > 0 || node.edges.empty()) {
       profile::Scope scope(profiled_name(node), profile::Kind::gradient);
       dxs = node.backward(dys, needs.data());
     }
@@ -250,6 +297,8 @@ class Pass {
   }
 
   bool retain_graph_;
+  bool records_;
+  bool grad_of_caller_;
   bool limited_ = false;
   std::span<Capture> captures_;
   std::unordered_map<Node*, Pending> pending_;
@@ -273,9 +322,10 @@ void seed_all(Pass& pass, std::span<const Tensor> roots, std::span<const Tensor>
 void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool retain_graph,
               bool create_graph) {
   profile::Scope scope("backward", profile::Kind::backward);
+  const bool grad_of_caller = op::thread_state.grad_enabled;
   op::GradMode mode(create_graph);
   op::AutocastOff as_called;
-  Pass pass(retain_graph, {}, {});
+  Pass pass(retain_graph, create_graph, grad_of_caller, {}, {});
   if (leaves_are_exchanged()) pass.place_exchanged_leaves(roots);
   seed_all(pass, roots, seeds);
   pass.run();
@@ -285,6 +335,7 @@ Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
              std::span<const Tensor> seeds, bool retain_graph, bool create_graph, bool allow_unused,
              std::span<const Tensor> no_grad_vars) {
   profile::Scope scope("backward", profile::Kind::backward);
+  const bool grad_of_caller = op::thread_state.grad_enabled;
   op::GradMode mode(create_graph);
   op::AutocastOff as_called;
   std::vector<Capture> captures;
@@ -292,7 +343,7 @@ Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
   std::vector<Edge> blocked;
   for (const Tensor& t : no_grad_vars)
     if (Edge e = edge_to(t); e.node) blocked.push_back(e);
-  Pass pass(retain_graph, captures, blocked);
+  Pass pass(retain_graph, create_graph, grad_of_caller, captures, blocked);
   pass.limit_to_captures(outputs);
   seed_all(pass, outputs, seeds);
   pass.run();

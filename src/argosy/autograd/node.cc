@@ -5,6 +5,7 @@
 
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/sparse/sparse.h"
 
@@ -108,12 +109,44 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
   }
   if (is_leaf(grad)) grad.set_stop_gradient(false);  // what is computed from x.grad has a history
   cleared = false;
+  tell();
+  return {};
+}
+
+void Accumulate::tell() {
   for (auto& fn : after) fn();
   for (size_t i = 0; i < exchanges_.size(); ++i) {
     auto fn = exchanges_[i].fn;  // it may remove itself
     fn();
   }
-  return {};
+}
+
+// Hooks see a whole gradient, and what is there already would have to be added to each part.
+bool Accumulate::takes_parts() const {
+  return parts.part && hooks.empty() && (cleared || !grad.defined()) &&
+         !op::thread_state.grad_enabled;
+}
+
+void Accumulate::backward_in_parts(const std::function<Tensor(int64_t, int64_t)>& compute_rows) {
+  settle();
+  const Parts taken = parts;  // who is called may change them
+  Tensor whole;
+  int64_t begin = 0;
+  for (size_t k = 0; k < taken.ends.size(); begin = taken.ends[k++]) {
+    const int64_t end = taken.ends[k];
+    const Tensor rows = compute_rows(begin, end);
+    if (!whole.defined()) {
+      Shape shape = rows.shape();
+      shape[0] = taken.ends.back();
+      whole = Tensor::empty(shape, rows.dtype(), rows.place());
+      grad = whole;
+      grad.set_stop_gradient(false);
+      cleared = false;
+    }
+    op::copy_into(ops::slice(whole.detach(), 0, begin, end), rows);
+    taken.part(k);
+  }
+  tell();
 }
 
 void Accumulate::clear(bool to_zero) {

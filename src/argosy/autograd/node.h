@@ -37,6 +37,10 @@ class ARGOSY_API Node : public RefCounted {
   // Whether what backward() computes for one edge is of no use for another: asked for some edges at
   // a time it does no more than asked for all at once.
   virtual bool computes_apart() const { return false; }
+  // Whether backward_rows() computes what backward() does for an edge.
+  virtual bool computes_rows(size_t) const { return false; }
+  // Rows [begin, end), of the first dimension, of the gradient for one edge.
+  virtual Tensor backward_rows(std::span<const Tensor>, size_t, int64_t, int64_t) { return {}; }
   virtual void release_saved() {}
   virtual bool released() const { return false; }
 
@@ -76,6 +80,18 @@ class ARGOSY_API Accumulate final : public Node {
   uint64_t add_exchange(std::function<void()> fn);
   bool remove_exchange(uint64_t id);
   bool exchanged() const { return !exchanges_.empty(); }
+  // An exchange that takes some rows of the gradient while others are computed, where one node
+  // makes all of it: part(k) is called when `grad` has its rows below ends[k], and those after
+  // ends[k - 1] may be exchanged. The last end is the gradient's number of rows. Exchanges, which
+  // follow in any case, find out whether it was.
+  struct Parts {
+    std::vector<int64_t> ends;
+    std::function<void(size_t)> part;
+  };
+  Parts parts;
+  bool takes_parts() const;
+  // Whose rows compute_rows(begin, end) gives.
+  void backward_in_parts(const std::function<Tensor(int64_t, int64_t)>& compute_rows);
   // While another thread works on the bytes of `grad`: waits for it. Whoever reads or replaces
   // `grad` calls settle() before.
   std::function<void()> under_way;
@@ -89,6 +105,7 @@ class ARGOSY_API Accumulate final : public Node {
     uint64_t id;
     std::function<void()> fn;
   };
+  void tell();  // that a gradient has been added
   std::vector<Exchange> exchanges_;
 };
 

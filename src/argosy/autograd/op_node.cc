@@ -4,6 +4,7 @@
 #include "argosy/autograd/saved_hooks.h"
 #include "argosy/op/autocast.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/row_gradient.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::autograd {
@@ -116,6 +117,19 @@ class OpNode final : public Node {
   bool computes_apart() const override {
     return std::ranges::count(op_.inputs, Save::others, &op::InputDef::save) > 1;
   }
+  bool computes_rows(size_t edge) const override {
+    if (watch::watched()) return false;  // who watches sees whole gradients
+    const op::RowGradient* rule = op::row_gradient(op_, edge);
+    if (!rule) return false;
+    const Operands ins = saved_inputs();
+    return rule->applies({ins, ends_.empty() ? nullptr : ends_.data()});
+  }
+  Tensor backward_rows(std::span<const Tensor> dys, size_t edge, int64_t begin,
+                       int64_t end) override {
+    const Operands ins = saved_inputs(), outs = saved_outputs();
+    const op::Inputs in(ins, ends_.empty() ? nullptr : ends_.data());
+    return op::row_gradient(op_, edge)->rows({op_, in, outs, dys, nullptr}, begin, end);
+  }
   bool released() const override { return released_; }
   void release_saved() override {
     ins_.clear();
@@ -148,8 +162,24 @@ class OpNode final : public Node {
   }
 
   Tensors backward(std::span<const Tensor> dys, const bool* needs) override {
-    InlineVector<Tensor, 4> ins, outs;
+    const Operands ins = saved_inputs(), outs = saved_outputs();
+    op::Inputs in(ins, ends_.empty() ? nullptr : ends_.data());
+    op::GradCall call(op_, in, outs, dys, needs);
+    if (watch::watched()) [[unlikely]]
+      return op::watched_gradient(call, attrs_.get());
+    return op_.gradient(call, attrs_.get());
+  }
+
+ private:
+  using Operands = InlineVector<Tensor, 4>;
+
+  Operands saved_inputs() const {
+    Operands ins;
     for (size_t i = 0; i < ins_.size(); ++i) ins.push_back(input(i));
+    return ins;
+  }
+  Operands saved_outputs() {
+    Operands outs;
     for (size_t i = 0; i < outs_.size(); ++i) {
       const Tensor& t = is_packed(ins_.size() + i) ? unpack(ins_.size() + i) : check(outs_[i]);
       if (!t.defined() || !op::thread_state.grad_enabled || !t.has_data()) {
@@ -162,14 +192,9 @@ class OpNode final : public Node {
         tie(alias, Ref<Node>::share(this), static_cast<uint32_t>(i));
       outs.push_back(std::move(alias));
     }
-    op::Inputs in(ins, ends_.empty() ? nullptr : ends_.data());
-    op::GradCall call(op_, in, outs, dys, needs);
-    if (watch::watched()) [[unlikely]]
-      return op::watched_gradient(call, attrs_.get());
-    return op_.gradient(call, attrs_.get());
+    return outs;
   }
 
- private:
   // Whether an input beside the i-th may get a gradient.
   bool others_need(size_t i) const {
     for (size_t k = 0; k < edges.size(); ++k)

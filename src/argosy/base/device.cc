@@ -136,6 +136,16 @@ bool is_pinned(const void* address) {
   return at - begin < bytes;
 }
 
+void copy_between(Place to_place, void* to, Place from_place, const void* from, size_t bytes) {
+  profile::Scope scope("copy between devices", profile::Kind::copy);
+  Device& device = of(from_place);
+  of(to_place);
+  const Stream source = current(from_place), target = current(to_place);
+  device.wait(source, *device.record(target));
+  device.copy_between(source, to_place, to, from, bytes);
+  device.wait(target, *device.record(source));
+}
+
 void synchronize(Stream stream) {
   if (!find(stream.place.kind)) return;
   HostWait wait;

@@ -93,6 +93,12 @@ class ARGOSY_API Device {
   virtual void copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) = 0;
   virtual void copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) = 0;
 
+  // Copies between two of its places, where it has them; elsewhere they go through the host. As
+  // work of `stream`, which is one of the place of `from`.
+  virtual bool copies_between() const { return false; }
+  virtual void copy_between(Stream, Place /*to_place*/, void* /*to*/, const void* /*from*/,
+                            size_t /*bytes*/) {}
+
   virtual Stream make_stream(Place place) = 0;
   // What is in it is done first. Not of the stream 0.
   virtual void drop_stream(Stream stream) noexcept = 0;
@@ -133,6 +139,11 @@ ARGOSY_API void copy_from_host(Place place, void* to, const void* from, size_t b
 ARGOSY_API void copy_to_host(Place place, void* to, const void* from, size_t bytes);
 ARGOSY_API void copy_from_pinned(Place place, void* to, const void* from, size_t bytes);
 ARGOSY_API void copy_to_pinned(Place place, void* to, const void* from, size_t bytes);
+// Between two places of a device that copies_between. The host does not wait: the copy is work of
+// the one's current stream, and events put it between what was and what will be enqueued on the
+// other's.
+ARGOSY_API void copy_between(Place to_place, void* to, Place from_place, const void* from,
+                             size_t bytes);
 ARGOSY_API void synchronize(Stream stream);
 ARGOSY_API void synchronize(Place place);
 ARGOSY_API void wait(DeviceEvent& event);

@@ -132,7 +132,8 @@ std::span<Flag> table() {
        "fastest for the size."},
       {"ARGOSY_COMM_LINKS", ""_s, startup,
        "The model of the links between hosts, alike on all processes: latency, a rank's time for a "
-       "message, bandwidth, as in 30us,5us,10gbit, which is what empty means."},
+       "message, bandwidth, as in 30us,5us,10gbit, which is what empty means; or the path of a "
+       "file with such a line, as argosy.distributed.measure_links writes it."},
       {"ARGOSY_AMP_FLOAT16", false, startup,
        "Let auto_cast, decorate and GradScaler take effect for float16 too, which CPUs compute as "
        "float32: for tests of programs."},

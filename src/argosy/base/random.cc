@@ -2,11 +2,9 @@
 
 #include <immintrin.h>
 #include <pthread.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -16,9 +14,12 @@
 #include <random>
 #include <vector>
 
+#include "argosy/base/draw_order.h"
 #include "argosy/base/error.h"
 
 namespace argosy::random {
+
+constinit std::atomic<void (*)()> before_draw{nullptr};
 
 struct Generator::State {
   mutable std::mutex mutex;  // guards all below, held while a call draws
@@ -597,6 +598,18 @@ bool read_state(std::string_view bytes, Saved& saved) {
          saved.position <= Engine::kWords;
 }
 
+// The generator is the thread's, after all that was called before.
+class Turn {
+ public:
+  explicit Turn(std::mutex& mutex) : lock_(mutex, std::defer_lock) {
+    wait_for_draws();
+    lock_.lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
 }  // namespace
 
 Generator::State::State() {
@@ -606,32 +619,34 @@ Generator::State::~State() {
   Registry::instance().remove(&mutex);
 }
 
+// Nobody else draws from it yet.
 Generator::Generator(uint64_t value) : state_(std::make_unique<State>()) {
-  seed(value);
+  state_->engine.seed_sequence(value);
+  state_->seed = value;
 }
 Generator::~Generator() = default;
 
 void Generator::seed(uint64_t value) {
-  std::lock_guard lock(state_->mutex);
+  const Turn turn(state_->mutex);
   state_->engine.seed_sequence(value);
   state_->seed = value;
   state_->place = 0;
 }
 
 void Generator::seed_for_op(uint64_t value) {
-  std::lock_guard lock(state_->mutex);
+  const Turn turn(state_->mutex);
   state_->engine.seed(value);
   state_->seed = value;
   state_->place = 0;
 }
 
 uint64_t Generator::initial_seed() const {
-  std::lock_guard lock(state_->mutex);
+  const Turn turn(state_->mutex);
   return state_->seed;
 }
 
 Generator::Places Generator::take_places(uint64_t count) {
-  std::lock_guard lock(state_->mutex);
+  const Turn turn(state_->mutex);
   const uint64_t first = state_->place;
   state_->place += count;
   return {state_->seed, first};
@@ -640,7 +655,7 @@ Generator::Places Generator::take_places(uint64_t count) {
 std::string Generator::state() const {
   Saved saved;
   {
-    std::lock_guard lock(state_->mutex);
+    const Turn turn(state_->mutex);
     std::memcpy(saved.magic, kMagic, sizeof(kMagic));
     saved.seed = state_->seed;
     saved.place = state_->place;
@@ -656,16 +671,16 @@ void Generator::set_state(std::string_view bytes) {
       << "[set_rng_state] expected the " << sizeof(saved) << " bytes of a generator's state, got "
       << bytes.size()
       << " bytes that are not one. Do this: pass what get_rng_state returned, unchanged.";
-  std::lock_guard lock(state_->mutex);
+  const Turn turn(state_->mutex);
   state_->engine.restore(saved.words, static_cast<int>(saved.position));
   state_->seed = saved.seed;
   state_->place = saved.place;
 }
 
 // Each draws under the lock.
-#define ARGOSY_DRAW(call)              \
-  std::lock_guard lock(state_->mutex); \
-  Engine& engine = state_->engine;     \
+#define ARGOSY_DRAW(call)          \
+  const Turn turn(state_->mutex);  \
+  Engine& engine = state_->engine; \
   call
 
 uint64_t Generator::word() {
@@ -732,63 +747,6 @@ void Generator::dropped(uint8_t* out, int64_t n, float p) {
 }
 void Generator::kept_bits(uint8_t* out, int64_t n, float p) {
   ARGOSY_DRAW(fill_kept_bits(engine, out, n, p);)
-}
-
-// ---- Default generators ----
-
-namespace {
-
-constexpr int kMaxDevices = 64;
-
-struct Defaults {
-  std::mutex mutex;
-  // Guarded by mutex; a generator never goes away.
-  std::atomic<Generator*> generators[kDeviceKinds][kMaxDevices] = {};
-  bool seeded = false;
-  uint64_t seed = 0;
-
-  static Defaults& instance() {
-    static Defaults* defaults = new Defaults;
-    return *defaults;
-  }
-};
-
-}  // namespace
-
-uint64_t entropy() {
-  uint64_t value;
-  if (getrandom(&value, sizeof(value), 0) != sizeof(value)) {
-    value = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  }
-  return value & 0x7fffffffffffffff;  // fits a signed 64-bit attribute
-}
-
-Generator& default_generator(Place place) {
-  if (place.kind == DeviceKind::cpu) place.index = 0;
-  ARGOSY_CHECK(place.index >= 0 && place.index < kMaxDevices, device)
-      << "[random] expected a device index from 0 to " << kMaxDevices - 1 << ", got "
-      << static_cast<int>(place.index) << '.';
-  Defaults& defaults = Defaults::instance();
-  auto& slot = defaults.generators[static_cast<int>(place.kind)][place.index];
-  if (Generator* generator = slot.load(std::memory_order_acquire)) return *generator;
-  std::lock_guard lock(defaults.mutex);
-  if (!slot.load(std::memory_order_relaxed)) {
-    slot.store(new Generator(defaults.seeded ? defaults.seed : entropy()),
-               std::memory_order_release);
-  }
-  return *slot.load(std::memory_order_relaxed);
-}
-
-void seed(uint64_t value) {
-  Defaults& defaults = Defaults::instance();
-  std::lock_guard lock(defaults.mutex);
-  defaults.seeded = true;
-  defaults.seed = value;
-  for (auto& row : defaults.generators) {
-    for (auto& slot : row) {
-      if (Generator* generator = slot.load(std::memory_order_relaxed)) generator->seed(value);
-    }
-  }
 }
 
 }  // namespace argosy::random

@@ -36,26 +36,4 @@ size_t edit_distance(std::string_view a, std::string_view b, bool ignore_case) {
   return row[b.size()];
 }
 
-bool nested_deeper(std::string_view json, size_t depth) {
-  size_t open = 0;
-  for (size_t i = 0; i < json.size(); ++i) {
-    switch (json[i]) {
-      case '[':
-      case '{':
-        if (++open > depth) return true;
-        break;
-      case ']':
-      case '}':
-        open -= open > 0;
-        break;
-      case '"':
-        while (++i < json.size() && json[i] != '"') i += json[i] == '\\';
-        break;
-      default:
-        break;
-    }
-  }
-  return false;
-}
-
 }  // namespace argosy

@@ -79,7 +79,7 @@ std::shared_ptr<Board> Board::world(std::shared_ptr<Engine> engine) {
 // All ranks have agreed to the list before anybody maps the new group's memory, and all members of
 // the group before have mapped theirs: what Engine::share() relies on.
 std::shared_ptr<Channel> Board::subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
-                                         double) {
+                                         double, std::optional<Algorithm>) {
   const uint64_t offset = next_offset_;
   next_offset_ += bytes_for(ranks.size());
   if (rank < 0) return nullptr;

@@ -40,7 +40,7 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
 
   const char* engine() const override { return engine_->name(); }
   std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
-                                    double seconds) override;
+                                    double seconds, std::optional<Algorithm> algorithm) override;
   void run(const Job& job) override;
 
   // The next step's number, of this rank.

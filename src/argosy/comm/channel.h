@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "argosy/comm/choice.h"
 #include "argosy/comm/error.h"
 #include "argosy/comm/job.h"
 
@@ -38,9 +40,11 @@ class ARGOSY_API Channel {
   int world_rank(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
   virtual const char* engine() const = 0;
   // A part of the group of all, which `this` has to be. All ranks call it, in one order; members
-  // get the channel, the others (rank -1) null.
+  // get the channel, the others (rank -1) null. algorithm: of sums over links, none: that of
+  // `this`.
   virtual std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks,
-                                            int rank, double seconds) = 0;
+                                            int rank, double seconds,
+                                            std::optional<Algorithm> algorithm) = 0;
 
   // With the same job on every rank, as its header says; throws CommError, and the group has failed
   // then. REQUIRES: sizes agree with header.count where that says them.

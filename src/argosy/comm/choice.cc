@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <fstream>
 
 #include "argosy/base/error.h"
 
@@ -26,14 +27,24 @@ const char* name_of(Algorithm algorithm) {
   return kNames[static_cast<size_t>(algorithm)];
 }
 
-Algorithm algorithm_of(const std::string& name) {
+Algorithm algorithm_of(const std::string& name, const std::string& what) {
   if (name.empty()) return Algorithm::automatic;
   const auto found = std::find(kNames.begin(), kNames.end(), name);
   ARGOSY_CHECK(found != kNames.end(), invalid_argument)
-      << "[environment] ARGOSY_COMM_ALGORITHM: expected automatic, direct, shares, ring, doubling, "
-         "halving or tree, got '"
+      << what << ": expected automatic, direct, shares, ring, doubling, halving or tree, got '"
       << name << "'. Do this: set one of them on all processes.";
   return static_cast<Algorithm>(found - kNames.begin());
+}
+
+std::string links_text(const std::string& given) {
+  if (given.empty() || given[0] != '/') return given;
+  std::ifstream file(given);
+  std::string line;
+  ARGOSY_CHECK(std::getline(file, line) && !line.empty(), invalid_argument)
+      << "[environment] ARGOSY_COMM_LINKS: expected a file with a line as 30us,5us,10gbit, got '"
+      << given << "', which has none or cannot be read. Do this: write it by argosy launch -m"
+      << " argosy.distributed.measure_links FILE, and give all hosts the same.";
+  return line;
 }
 
 LinkModel links_of(const std::string& text) {

@@ -22,8 +22,9 @@ enum class Algorithm : uint8_t {
   tree,       // sums go up a binomial tree and down again
 };
 ARGOSY_API const char* name_of(Algorithm algorithm);
-// Throws for another name. Empty: automatic.
-ARGOSY_API Algorithm algorithm_of(const std::string& name);
+// Throws for another name, in the name of `what`. Empty: automatic.
+ARGOSY_API Algorithm algorithm_of(const std::string& name,
+                                  const std::string& what = "[environment] ARGOSY_COMM_ALGORITHM");
 
 // What links and ranks take, in seconds.
 struct LinkModel {
@@ -33,6 +34,9 @@ struct LinkModel {
   double operation = 0.1e-9;  // of a rank's processor, for each byte that it adds
   bool operator==(const LinkModel&) const = default;
 };
+// What ARGOSY_COMM_LINKS says: itself, or the line in the file that it names by a path from the
+// root.
+ARGOSY_API std::string links_text(const std::string& given);
 // "30us,5us,10gbit": latency, message, bandwidth. Empty: that of the members above, between hosts
 // with 10 Gbit/s. Throws for another text.
 ARGOSY_API LinkModel links_of(const std::string& text);

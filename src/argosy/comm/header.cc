@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "argosy/base/error.h"
+#include "argosy/comm/choice.h"
 
 namespace argosy::comm {
 
@@ -29,6 +30,7 @@ std::string describe(const Header& h) {
   if (h.kind == Kind::barrier) return m.str();
   if (h.kind == Kind::new_group) {
     m << " of " << h.count << " ranks (list " << h.detail << ')';
+    if (h.root >= 0) m << " by " << name_of(static_cast<Algorithm>(h.root));
     return m.str();
   }
   if (h.kind == Kind::send) {

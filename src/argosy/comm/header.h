@@ -35,8 +35,8 @@ struct Header {
   DType dtype = DType::uint8;
   Reduce op = Reduce::none;
   uint8_t reserved = 0;
-  int32_t root = -1;      // number in the group, -1: none
-  uint32_t detail = 0;    // new_group: of which ranks, a hash; all_reduce over links: Mesh::rules
+  int32_t root = -1;    // number in the group, -1: none; new_group: its Algorithm, -1: the world's
+  uint32_t detail = 0;  // new_group: of which ranks, a hash; all_reduce over links: Mesh::rules
   uint64_t sequence = 0;  // of the group's collectives
   uint64_t count = 0;     // elements of this rank's tensor
 };

@@ -79,15 +79,16 @@ std::shared_ptr<Channel> Hybrid::world(std::shared_ptr<Network> network, Algorit
 // Which groups have a board is a question of their members alone, so all ranks of a host that knows
 // of two members map its memory, or count it, alike.
 std::shared_ptr<Channel> Hybrid::subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
-                                          double seconds) {
+                                          double seconds, std::optional<Algorithm> algorithm) {
   const std::string& own = (*hosts_)[static_cast<size_t>(mesh_->rank())];
   std::vector<int> here;
   for (const int r : ranks)
     if ((*hosts_)[static_cast<size_t>(r)] == own) here.push_back(r);
   std::shared_ptr<Channel> board;
   if (host_ && here.size() > 1)
-    board = host_->subgroup(number, here, place_of(here, mesh_->rank()), seconds);
-  auto mesh = std::static_pointer_cast<Mesh>(mesh_->subgroup(number, ranks, rank, seconds));
+    board = host_->subgroup(number, here, place_of(here, mesh_->rank()), seconds, algorithm);
+  auto mesh =
+      std::static_pointer_cast<Mesh>(mesh_->subgroup(number, ranks, rank, seconds, algorithm));
   if (!mesh) return nullptr;
   std::shared_ptr<Hybrid> out(
       new Hybrid(std::move(mesh), std::static_pointer_cast<Board>(board), hosts_));

@@ -28,7 +28,7 @@ class ARGOSY_API Hybrid final : public Channel {
 
   const char* engine() const override { return mesh_->engine(); }
   std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
-                                    double seconds) override;
+                                    double seconds, std::optional<Algorithm> algorithm) override;
   void run(const Job& job) override;
 
   size_t put(int peer, std::span<const iovec> from) override { return mesh_->put(peer, from); }

@@ -15,16 +15,24 @@ Links::~Links() = default;
 Network::~Network() = default;
 Control::~Control() = default;
 
+namespace {
+
+const std::string& text_of_links() {
+  static const std::string text = links_text(flags::find("ARGOSY_COMM_LINKS").text());
+  return text;
+}
+
+}  // namespace
+
 const LinkModel& Mesh::model() {
-  static const LinkModel links = links_of(flags::find("ARGOSY_COMM_LINKS").text());
+  static const LinkModel links = links_of(text_of_links());
   return links;
 }
 
 uint32_t Mesh::rules() const {
   static const uint32_t links = [] {
-    const std::string text = flags::find("ARGOSY_COMM_LINKS").text();
     uint32_t hash = 0;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    for (const char c : text_of_links()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
     return hash << 8;
   }();
   return links | static_cast<uint32_t>(algorithm_);
@@ -52,11 +60,11 @@ Mesh::Mesh(std::shared_ptr<Network> network, std::unique_ptr<Links> links, Algor
 Mesh::~Mesh() = default;
 
 std::shared_ptr<Channel> Mesh::subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
-                                        double seconds) {
+                                        double seconds, std::optional<Algorithm> algorithm) {
   if (rank < 0) return nullptr;
   auto links = network_->connect(number, ranks, rank, seconds);
-  return std::make_shared<Mesh>(network_, std::move(links), algorithm_, number, ranks, rank,
-                                shared_from_this());
+  return std::make_shared<Mesh>(network_, std::move(links), algorithm.value_or(algorithm_), number,
+                                ranks, rank, shared_from_this());
 }
 
 std::shared_ptr<Mesh> Mesh::part(uint32_t links, const std::vector<int>& members, int place,

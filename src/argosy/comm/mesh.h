@@ -23,7 +23,7 @@ class ARGOSY_API Mesh final : public Channel, public std::enable_shared_from_thi
 
   const char* engine() const override { return network_->name(); }
   std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
-                                    double seconds) override;
+                                    double seconds, std::optional<Algorithm> algorithm) override;
   // Some of this group's ranks under the same number, and with the same failure; `links` tells
   // their links from those of others.
   std::shared_ptr<Mesh> part(uint32_t links, const std::vector<int>& members, int place,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/profile.h"
 #include "argosy/comm/board.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/exchange.h"
@@ -109,8 +110,8 @@ std::shared_ptr<ProcessGroup> ProcessGroup::world(std::shared_ptr<Channel> chann
   return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::move(channel), nullptr, seconds));
 }
 
-std::shared_ptr<ProcessGroup> ProcessGroup::subgroup(const std::vector<int>& ranks,
-                                                     double seconds) {
+std::shared_ptr<ProcessGroup> ProcessGroup::subgroup(const std::vector<int>& ranks, double seconds,
+                                                     std::optional<Algorithm> algorithm) {
   ARGOSY_CHECK(!world_, invalid_argument)
       << "[new_group] expected the group of all ranks, got a part of it.";
   std::vector<bool> seen(static_cast<size_t>(size()));
@@ -125,12 +126,13 @@ std::shared_ptr<ProcessGroup> ProcessGroup::subgroup(const std::vector<int>& ran
   ARGOSY_CHECK(!ranks.empty(), invalid_argument) << "[new_group] ranks: expected one at least.";
   auto t = task(Kind::new_group, DType::uint8, Reduce::none, -1);
   t->job.header.detail = hash;
+  if (algorithm) t->job.header.root = static_cast<int32_t>(*algorithm);
   t->count(static_cast<int64_t>(ranks.size()));
   submit(std::move(t), Mode::sync);
   const uint32_t number = next_number_++;
   const auto me = std::find(ranks.begin(), ranks.end(), rank());
   const int place = me == ranks.end() ? -1 : static_cast<int>(me - ranks.begin());
-  auto channel = channel_->subgroup(number, ranks, place, seconds);
+  auto channel = channel_->subgroup(number, ranks, place, seconds, algorithm);
   if (!channel) return nullptr;
   return std::shared_ptr<ProcessGroup>(
       new ProcessGroup(std::move(channel), shared_from_this(), seconds));
@@ -467,7 +469,10 @@ void ProcessGroup::loop() {
       task = std::move(queue_.front());
       queue_.pop_front();
     }
-    execute(*task);
+    {
+      profile::Scope scope(name_of(task->kind()), profile::Kind::communication);
+      execute(*task);
+    }
     MutexLock lock(mutex_);
     busy_ = false;
   }

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -38,8 +39,10 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   static std::shared_ptr<ProcessGroup> world(std::shared_ptr<Engine> engine, double seconds);
   static std::shared_ptr<ProcessGroup> world(std::shared_ptr<Channel> channel, double seconds);
   // A group of some ranks of the world, which has to be `this`; all ranks of the world call it.
-  // Null on those that are no members.
-  std::shared_ptr<ProcessGroup> subgroup(const std::vector<int>& ranks, double seconds);
+  // Null on those that are no members. algorithm: how sums go over links, none: as in the world;
+  // ranks that share memory have one way.
+  std::shared_ptr<ProcessGroup> subgroup(const std::vector<int>& ranks, double seconds,
+                                         std::optional<Algorithm> algorithm = {});
   ~ProcessGroup();
   // Ends what is under way by an error, and later calls of all ranks; who has all it needs goes on.
   void close();

@@ -17,8 +17,8 @@ struct Pending {
 // no byte behind a header is taken before it was compared. A header of this collective that comes
 // from whom nobody listens to is compared too: so of two ranks that differ, one finds out.
 //
-// Memory stays as it is until the part is done: `wait`, or the end of `settle`. A Pending lives until
-// its parts are done.
+// Memory stays as it is until the part is done: `wait`, or the end of `settle`. A Pending lives
+// until its parts are done.
 class Talk {
  public:
   Talk(Mesh& mesh, const Job& job);

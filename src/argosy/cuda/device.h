@@ -155,8 +155,4 @@ class CudaDevice final : public Device {
 // Makes a GPU current on the calling thread, if it is not.
 void use_gpu(int index);
 
-// Events without timing, kept for reuse.
-cudaEvent_t take_event();
-void give_event(cudaEvent_t event);
-
 }  // namespace argosy::cuda

@@ -59,12 +59,29 @@ void copy_to_host(const Tensor& dst, const Tensor& src) {
   if (!here.is(dst)) copy_into(dst, here);
 }
 
+// On two places of one device. False where that has no copies between them.
+bool copy_between_places(const Tensor& dst, const Tensor& src) {
+  const Device* device = device::find(src.place().kind);
+  if (!device || src.place().kind != dst.place().kind || !device->copies_between()) return false;
+  // Cast there, broadcast and stride here.
+  Tensor packed = src;
+  if (!src.is_contiguous() || src.dtype() != dst.dtype()) {
+    packed = Tensor::empty(src.shape(), dst.dtype(), src.place());
+    copy_into(packed, src);
+  }
+  const bool direct = same_form(dst, packed);
+  const Tensor there = direct ? dst : Tensor::empty(src.shape(), dst.dtype(), dst.place());
+  device::copy_between(there.place(), there.raw(), packed.place(), packed.raw(), packed.nbytes());
+  if (!direct) copy_into(dst, there);
+  return true;
+}
+
 // dst has elements, and src broadcasts to it.
 void copy_across(const Tensor& dst, const Tensor& src) {
   if (dst.place() == src.place()) return launcher(dst.place().kind).copy(dst, src, dst.place());
   if (on_cpu(src)) return copy_from_host(dst, src);
   if (on_cpu(dst)) return copy_to_host(dst, src);
-  copy_from_host(dst, to_host(src));
+  if (!copy_between_places(dst, src)) copy_from_host(dst, to_host(src));
 }
 
 [[gnu::always_inline]] inline void check_copy(const Tensor& dst, const Tensor& src) {

@@ -153,6 +153,11 @@ class OpBuilder : private Description {
     def_.inputs.back().reads = Reads::shape;
     return *this;
   }
+  // Of the last input, kernels read the values on the host.
+  OpBuilder& host() {
+    def_.inputs.back().host = true;
+    return *this;
+  }
   // Cast the inputs to their common dtype first.
   OpBuilder& promote() {
     def_.promotes = true;
@@ -258,6 +263,16 @@ class OpBuilder : private Description {
   // Owns blocks of a Program.
   OpBuilder& structural() {
     def_.structural = true;
+    return *this;
+  }
+
+  // --- where it works, if not where its operands are (op.h says what each means) ---
+  OpBuilder& on_host() {
+    def_.on_host = true;
+    return *this;
+  }
+  OpBuilder& result_place(Place (*fn)(const A&)) {
+    def_.result_place = detail::erase<A>(fn);
     return *this;
   }
 

@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "argosy/op/autocast.h"
+#include "argosy/op/host_work.h"
 #include "argosy/op/launch.h"
-#include "argosy/op/placing.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::op {
@@ -106,7 +106,7 @@ bool check_one(const OpDef& op, const InputDef& def, const Tensor& t, const Tens
   if (!def.layouts.has(t.layout())) fail_layout(op, def, t);
   if (t.place() == first->place) [[likely]]
     return false;
-  if (placing_of(op)) return true;
+  if (op.placed()) return true;
   check_same_place(op, def, t, first);
   return false;
 }
@@ -114,11 +114,10 @@ bool check_one(const OpDef& op, const InputDef& def, const Tensor& t, const Tens
 // Of operands on several places: the one that says where the call runs, null where the thread does.
 // It is neither an array, whose elements may be anywhere, nor read on the host.
 [[gnu::noinline]] const TensorImpl* placed(const OpDef& op, const Inputs& in) {
-  const Placing& placing = *placing_of(op);
   const TensorImpl* first = nullptr;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const InputDef& def = op.inputs[i];
-    if (placing.reads_on_host(def)) continue;
+    if (def.host) continue;
     for (const Tensor& t : in.list(i)) {
       if (!t.defined() || t.layout() == Layout::tensor_array) continue;
       if (!first) first = t.impl();
@@ -141,6 +140,17 @@ const TensorImpl* check_inputs(const OpDef& op, const Inputs& in, const TensorIm
     for (const Tensor& t : in.list(i)) apart |= check_one(op, op.inputs[i], t, first);
   }
   return apart ? placed(op, in) : first;
+}
+
+// Does an operand that is read on the host lie on a device, while the call runs on the CPU?
+[[gnu::noinline]] bool is_away(const OpDef& op, const Inputs& in, const TensorImpl* first) {
+  if ((first ? first->place : thread_state.place).kind != DeviceKind::cpu) return false;
+  const auto away = [](const Tensor& t) {
+    return t.defined() && !t.symbolic() && t.place().kind != DeviceKind::cpu;
+  };
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    if (op.inputs[i].host && std::ranges::any_of(in.list(i), away)) return true;
+  return false;
 }
 
 // The dtype that operands of different dtypes are cast to; 0-d ones count as numbers.
@@ -217,8 +227,7 @@ template <class F>
   const DeviceKind own = device.kernels();
   if (const KernelDef* k = first_kernel(op, in, attrs, own, declined)) return k;
   if (own == DeviceKind::cpu) return nullptr;
-  const Placing* placing = placing_of(op);
-  const bool on_host = placing && placing->on_host && op.kernels[static_cast<int>(own)].empty();
+  const bool on_host = op.on_host && op.kernels[static_cast<int>(own)].empty();
   if (!on_host && !device.takes_cpu_kernels()) return nullptr;
   const bool any = on_host || !op.compose;
   const KernelDef* first = nullptr;
@@ -391,7 +400,11 @@ namespace {
   // case.
   bool plain = s.whole && s.strided_only && !s.mixed_dtypes && s.first && !in.ends() &&
                op.plain_dtypes.has(s.first->dtype) && in.flat().size() == op.inputs.size();
-  if (!plain) s.first = check_inputs(op, in, s.first);
+  if (!plain) {
+    s.first = check_inputs(op, in, s.first);
+    if (op.host_inputs && !s.whole && is_away(op, in, s.first)) [[unlikely]]
+      return run_unseen(op, Inputs(with_host_inputs(op, in), in.ends()), attrs);
+  }
   if (s.symbolic || is_recorded(op, attrs)) [[unlikely]]
     return hooks.record_program(op, in, attrs);
   Place place = s.first ? s.first->place : thread_state.place;
@@ -447,6 +460,49 @@ void give_form(const Tensor& x, const Tensor& value) {
   ++x.impl()->forms;
 }
 
+// Computes the parts on `old`, what x was, so that they record themselves, and moves value and
+// history into x.
+void overwrite_by_parts(const OpDef& op, const Inputs& in, const void* attrs, const Tensor& old) {
+  const Tensor& x = in[0];
+  InlineVector<Tensor, 4> args(in.flat());
+  args[0] = old;
+  Tensor value = std::move(op.compose(Inputs(args, in.ends()), attrs)[0]);
+  if (value.shape() == x.shape() && value.dtype() == x.dtype())
+    copy_into(x, value);
+  else
+    give_form(x, value);
+  x.wrote(op.name.c_str());
+  x.impl()->grad_fn = value.impl()->grad_fn;
+  x.impl()->grad_index = value.impl()->grad_index;
+  x.impl()->stop_gradient = value.stop_gradient();
+}
+
+// Writes the op's result over x: by a kernel that may, or from a tensor of its own.
+void overwrite(const OpDef& op, const Inputs& in, const void* attrs) {
+  const Tensor& x = in[0];
+  const Place place = x.place();
+  InferContext c{op, in, {}};
+  infer(c, attrs);
+  const bool same_form = c.out[0].shape == x.shape() && c.out[0].dtype == x.dtype();
+  ARGOSY_CHECK(same_form || !op.elementwise || c.out[0].shape == x.shape(), invalid_argument)
+      << '[' << op.name << "] in place needs a result of x's shape: x is " << x
+      << ", the result would be " << c.out[0].shape
+      << ". Do this: use the form that returns a new tensor.";
+  if (same_form && writes_directly(op, in) && find_kernel(op, in, attrs, place.kind)) {
+    Tensors out{x};
+    run_kernel(op, in, attrs, out, place);
+    x.wrote(op.name.c_str());
+    return;
+  }
+  GradMode off(false);
+  Tensor value = std::move(run_unseen(op, in, attrs)[0]);
+  if (same_form && !op.view)
+    copy_into(x, value);
+  else
+    give_form(x, value);
+  if (!op.view) x.wrote(op.name.c_str());
+}
+
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
@@ -492,44 +548,10 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   old.impl()->stop_gradient = x.stop_gradient();
 
   if (grad && !op.gradient && op.compose) {
-    // History of the parts: compute apart, then move both value and history into x.
-    InlineVector<Tensor, 4> args(in.flat());
-    args[0] = old;
-    Tensor value = std::move(op.compose(Inputs(args, in.ends()), attrs)[0]);
-    if (value.shape() == x.shape() && value.dtype() == x.dtype())
-      copy_into(x, value);
-    else
-      give_form(x, value);
-    x.wrote(op.name.c_str());
-    x.impl()->grad_fn = value.impl()->grad_fn;
-    x.impl()->grad_index = value.impl()->grad_index;
-    x.impl()->stop_gradient = value.stop_gradient();
+    overwrite_by_parts(op, in, attrs, old);
     return x;
   }
-
-  Place place = x.place();
-  InferContext c{op, in, {}};
-  infer(c, attrs);
-  bool same_form = c.out[0].shape == x.shape() && c.out[0].dtype == x.dtype();
-  ARGOSY_CHECK(same_form || !op.elementwise || c.out[0].shape == x.shape(), invalid_argument)
-      << '[' << op.name << "] in place needs a result of x's shape: x is " << x
-      << ", the result would be " << c.out[0].shape
-      << ". Do this: use the form that returns a new tensor.";
-  if (same_form && writes_directly(op, in) && find_kernel(op, in, attrs, place.kind)) {
-    Tensors out{x};
-    run_kernel(op, in, attrs, out, place);
-    x.wrote(op.name.c_str());
-  } else {
-    GradMode off(false);
-    Tensor value = std::move(run_unseen(op, in, attrs)[0]);
-    if (same_form && !op.view) {
-      copy_into(x, value);
-      x.wrote(op.name.c_str());
-    } else {
-      give_form(x, value);
-      if (!op.view) x.wrote(op.name.c_str());
-    }
-  }
+  overwrite(op, in, attrs);
   if (grad && op.gradient) {
     InlineVector<Tensor, 4> args(in.flat());
     args[0] = old;

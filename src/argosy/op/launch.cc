@@ -2,9 +2,8 @@
 
 #include <atomic>
 
-#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/op/placing.h"
+#include "argosy/op/host_work.h"
 
 namespace argosy::op {
 namespace {
@@ -37,18 +36,6 @@ constinit Nothing nothing;
 constinit Direct direct;
 constinit std::atomic<Launcher*> of_accelerator{&direct};
 
-// The operands, those that are read on the host in its memory.
-InlineVector<Tensor, 4> brought(const Placing& placing, const OpDef& op, const Inputs& in) {
-  InlineVector<Tensor, 4> operands(in.flat());
-  for (size_t i = 0; i < op.inputs.size(); ++i) {
-    if (!placing.reads_on_host(op.inputs[i])) continue;
-    const size_t begin = in.place_of(i), count = in.list(i).size();
-    for (size_t k = begin; k < begin + count; ++k)
-      if (Tensor& t = operands[k]; t.defined()) t = to_host(t);
-  }
-  return operands;
-}
-
 // The operands are where the kernel reads them.
 void run(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place, bool host) {
   if (!host) return launcher(place.kind).launch(kernel, frame, attrs, place);
@@ -75,11 +62,9 @@ void Launcher::loop(KernelFrame& frame, const cpu::LoopTable&, const void*, int)
 
 void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place) {
   if (place.kind == DeviceKind::null) return;  // computes nothing
-  const Placing* placing = placing_of(frame.op);
-  if (!placing) return launcher(place.kind).launch(kernel, frame, attrs, place);
-  const bool host = placing->on_host && kernel.device == DeviceKind::cpu;
-  if (placing->host_inputs.empty()) return run(kernel, frame, attrs, place, host);
-  const InlineVector<Tensor, 4> operands = brought(*placing, frame.op, frame.in);
+  const bool host = frame.op.on_host && kernel.device == DeviceKind::cpu;
+  if (!frame.op.host_inputs) return run(kernel, frame, attrs, place, host);
+  const InlineVector<Tensor, 4> operands = with_host_inputs(frame.op, frame.in);
   KernelFrame here{frame.op, Inputs(operands, frame.in.ends()), frame.out};
   run(kernel, here, attrs, place, host);
 }

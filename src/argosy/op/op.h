@@ -128,6 +128,9 @@ struct InputDef {
   bool optional = false;
   bool list = false;
   Reads reads = Reads::values;
+  // Kernels read its values on the host, whatever place the other operands are on. It may be there
+  // while they are on a device; else who runs the kernel brings it there.
+  bool host = false;
   LayoutSet layouts = kDense;
   Save save = Save::nothing;
 };
@@ -245,6 +248,16 @@ struct OpDef {
   Erased<bool, const Inputs&> updates_if;
   // Owns blocks of a Program (if, while): has no kernel, executors run it.
   bool structural = false;
+
+  // --- where it works, which is where its operands are unless something is said here ---
+
+  // On a device without a kernel of its own for it, the CPU's kernel runs on the calling thread: it
+  // works with tensors as wholes, or with the world outside of them. It writes by ops and by
+  // op/copy.h. Ops that do I/O (set by register_op) or say so.
+  bool on_host = false;
+  bool host_inputs = false;    // some input is `host`; set by register_op
+  Erased<Place> result_place;  // null: where the operands are
+  bool placed() const { return on_host || host_inputs || result_place; }
 
   // --- what passes, planner, executors and the split for servers may know ---
 

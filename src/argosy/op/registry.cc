@@ -124,7 +124,9 @@ OpDef* register_op(OpDef def) {
   for (const InputDef& in : def.inputs) {
     def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
     if (!in.layouts.has(Layout::strided)) def.plain_dtypes = {};
+    def.host_inputs |= in.host;
   }
+  def.on_host |= def.effect == Effect::io;
   to.defs.push_back(std::move(def));
   return &to.defs.back();
 }

@@ -3,8 +3,8 @@
 
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/host_work.h"
 #include "argosy/op/names.h"
-#include "argosy/op/placing.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"
@@ -177,7 +177,7 @@ class Folder {
   }
 
   bool evaluate(Operation& o) {
-    if (!is_pure(*o.op) || op::placing_of(*o.op) || o.attr_operands || o.results.size() != 1 ||
+    if (!is_pure(*o.op) || o.op->placed() || o.attr_operands || o.results.size() != 1 ||
         o.op->uninitialized)
       return false;
     const Ref<Value>& v = o.results[0];

@@ -27,6 +27,11 @@ void point_at(const Tensor& x, const Ref<Value>& v) {
   to->symbol = Ref<RefCounted>::share(v.get());
 }
 
+// Whether a branch or a loop may ask this value; sizes that are not known may be one.
+bool is_condition(const Value& v) {
+  return v.dtype == DType::bool_ && (v.shape.numel() == 1 || !v.shape.known());
+}
+
 [[noreturn]] void fail_gone(const Value& v) {
   ARGOSY_THROW(invalid_argument)
       << "A value " << v.dtype << v.shape << (v.name.empty() ? "" : " '") << v.name
@@ -475,9 +480,7 @@ Tensors Builder::append_if(const Tensor& pred, Draft then_block, Draft else_bloc
       << "[cond] both branches must return the same number of values: true_fn returned " << yields
       << ", false_fn " << else_block.block->yields.size() << '.';
   Ref<Value> condition = current(pred);
-  ARGOSY_CHECK(condition->dtype == DType::bool_ &&
-                   (condition->shape.numel() == 1 || !condition->shape.known()),
-               type)
+  ARGOSY_CHECK(is_condition(*condition), type)
       << "[cond] pred must be a bool tensor of one element, got " << pred
       << ". Do this: compare first, as in x.sum() > 0.";
   // What either branch wrote, both yield.
@@ -551,8 +554,10 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
       << "[while_loop] cond must not write to tensors of outside, got a write of "
       << (cond.moved.empty() ? cond.states[0].first->name : "a value")
       << ". Do this: move it into body.";
-  ARGOSY_CHECK(cond.block->yields.size() == 1 && cond.block->yields[0]->dtype == DType::bool_, type)
-      << "[while_loop] cond must return a bool tensor of one element.";
+  ARGOSY_CHECK(cond.block->yields.size() == 1 && is_condition(*cond.block->yields[0]), type)
+      << "[while_loop] cond must return a bool tensor of one element. Do this: compare first, as "
+         "in "
+         "x.sum() > 0.";
   const size_t carried = init.size();
   ARGOSY_CHECK(body.block->yields.size() == carried, invalid_argument)
       << "[while_loop] body must return as many values as loop_vars: expected " << carried

@@ -60,6 +60,13 @@ class Differentiator {
   Tensor zeros(const Ref<Value>& like);
   Ref<Value> save_in(Block& block, const std::vector<std::pair<Ref<Value>, Ref<Value>>>& saved);
   void load_in(Draft& draft, const Ref<Value>& bundle, size_t at);
+  // Arguments of a loop's body that carry a gradient.
+  struct LoopArguments {
+    std::vector<size_t> moving, fixed;
+  };
+  Draft back_over_round(const Operation& o, const LoopArguments& arguments,
+                        const std::vector<Tensor>& init, Ref<Value>* round);
+  void load_round(Draft& draft, const Ref<Value>& all, const Ref<Value>& round);
 
   Builder& b_;
   std::unordered_set<const Value*> active_, blocked_;
@@ -321,54 +328,137 @@ void Differentiator::backward_if(Operation& o, const std::vector<Tensor>& dys) {
 
 // --- while ---
 
-void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys) {
-  Program& p = b_.program();
-  Block &cond = *o.blocks[0], &body = *o.blocks[1];
-  const size_t carried = o.results.size();
-  std::vector<size_t> moving, fixed;  // arguments that carry a gradient
-  for (size_t i = 0; i < body.arguments.size(); ++i)
-    if (active(body.arguments[i])) (i < carried ? moving : fixed).push_back(i);
+namespace {
 
-  // The forward loop counts its rounds.
-  auto carry = [&](Ref<Value> init, Ref<Value> argument, Ref<Value> in_cond, Ref<Value> next,
-                   Ref<Value> result) {
-    const auto at = static_cast<ptrdiff_t>(o.results.size());
-    o.operands.insert(o.operands.begin() + at, init);
-    argument->block = &body;
-    in_cond->block = &cond;
-    body.arguments.insert(body.arguments.begin() + at, argument);
-    cond.arguments.insert(cond.arguments.begin() + at, in_cond);
-    body.yields.push_back(next);
-    result->block = o.parent;
-    result->producer = &o;
-    o.results.push_back(result);
-  };
-  auto before = [&](std::string_view op_name, std::vector<Ref<Value>> operands, const void* attrs,
-                    const Ref<Value>& result) {
-    auto& list = o.parent->operations;
-    auto at = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.get() == &o; });
-    insert(*o.parent, at - list.begin(), op_name, std::move(operands), {}, attrs, result,
-           Role::forward);
-  };
-  auto number = [&] { return p.make_value({}, DType::int64); };
-  auto full = [&](int64_t value) {
+// A forward loop, which its gradient gives more to carry.
+class ForwardLoop {
+ public:
+  ForwardLoop(Program& program, Operation& o)
+      : program_(program), o_(o), cond_(*o.blocks[0]), body_(*o.blocks[1]) {}
+
+  // The number of its rounds.
+  Ref<Value> count_rounds() {
+    Ref<Value> start = number(), step = number(), counter = number(), next = number(),
+               rounds = number();
+    before(names::kFull, full(0).box.get(), start);
+    insert(body_, -1, names::kFull, {}, {}, full(1).box.get(), step, Role::forward);
+    insert(body_, -1, names::kAdd, {counter, step}, {}, nullptr, next, Role::forward);
+    carry(start, counter, number(), next, rounds);
+    return rounds;
+  }
+
+  // An array of what `bundle`, an array of the body, was in each round.
+  Ref<Value> keep_each(const Ref<Value>& bundle) {
+    Ref<Value> empty = array(), stack = array(), pushed = array(), all = array();
+    before(names::kArrayNew, nullptr, empty);
+    insert(body_, -1, names::kArrayExtend, {stack, bundle}, {1, 2}, nullptr, pushed, Role::forward);
+    carry(empty, stack, array(), pushed, all);
+    return all;
+  }
+
+ private:
+  Ref<Value> number() { return program_.make_value({}, DType::int64); }
+  Ref<Value> array() {
+    return program_.make_value({kUnknown}, DType::float32, Layout::tensor_array);
+  }
+  static AttrValues full(int64_t value) {
     AttrValues attrs(names::kFull);
     attrs.at<op::IntArray>("shape") = op::IntArray();
     attrs.at<op::Scalar>("fill_value") = op::Scalar(value);
     attrs.at<std::optional<DType>>("dtype") = DType::int64;
     return attrs;
-  };
-  Ref<Value> start = number(), step = number(), counter = number(), next = number(),
-             rounds = number();
-  before(names::kFull, {}, full(0).box.get(), start);
-  insert(body, -1, names::kFull, {}, {}, full(1).box.get(), step, Role::forward);
-  insert(body, -1, names::kAdd, {counter, step}, {}, nullptr, next, Role::forward);
-  carry(start, counter, number(), next, rounds);
+  }
+  // An operation right before the loop.
+  void before(std::string_view op_name, const void* attrs, const Ref<Value>& result) {
+    auto& list = o_.parent->operations;
+    auto at = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.get() == &o_; });
+    insert(*o_.parent, at - list.begin(), op_name, {}, {}, attrs, result, Role::forward);
+  }
+  // Behind what it carries: `init` at first, `argument` in a round, then `next`, `result` at last.
+  void carry(const Ref<Value>& init, const Ref<Value>& argument, const Ref<Value>& in_cond,
+             const Ref<Value>& next, const Ref<Value>& result) {
+    const auto at = static_cast<ptrdiff_t>(o_.results.size());
+    o_.operands.insert(o_.operands.begin() + at, init);
+    argument->block = &body_;
+    in_cond->block = &cond_;
+    body_.arguments.insert(body_.arguments.begin() + at, argument);
+    cond_.arguments.insert(cond_.arguments.begin() + at, in_cond);
+    body_.yields.push_back(next);
+    result->block = o_.parent;
+    result->producer = &o_;
+    o_.results.push_back(result);
+  }
 
-  std::vector<Tensor> init{handle(b_.localize(rounds))};
+  Program& program_;
+  Operation& o_;
+  Block &cond_, &body_;
+};
+
+}  // namespace
+
+// Goes back over a round. What the loop back carries: the number of rounds that are left, the
+// gradients of moving arguments, and sums of those of fixed ones.
+Draft Differentiator::back_over_round(const Operation& o, const LoopArguments& arguments,
+                                      const std::vector<Tensor>& init, Ref<Value>* round) {
+  const Block& body = *o.blocks[1];
+  const auto& [moving, fixed] = arguments;
+  b_.begin_block();
+  Builder::Open& open = b_.open_.back();
+  open.foreign = &body;
+  for (size_t i = o.results.size(); i < body.arguments.size(); ++i)
+    open.known[body.arguments[i].get()] = o.operands[i];
+  std::vector<Tensor> carried;
+  for (const Tensor& t : init) carried.push_back(b_.argument(t));
+  Tensor left = ops::subtract(carried[0], ops::constant(op::Scalar(int64_t{1}), DType::int64));
+  *round = b_.current(left);
+  Grads outer = std::exchange(grads_, {});
+  for (size_t k = 0; k < moving.size(); ++k)
+    if (active(body.yields[moving[k]])) add(body.yields[moving[k]], carried[1 + k]);
+  backward(body, body.operations.size() - 2);  // not over the counter
+  std::vector<Tensor> yields{left};
+  for (size_t i : moving) {
+    Tensor d = grad(body.arguments[i]);
+    yields.push_back(d.defined() ? ops::rows_to_dense(d) : zeros(body.arguments[i]));
+  }
+  for (size_t k = 0; k < fixed.size(); ++k) {
+    Tensor d = grad(body.arguments[fixed[k]]);
+    const Tensor& sum = carried[1 + moving.size() + k];
+    const bool array = sum.layout() == Layout::tensor_array;
+    const Tensor both[] = {sum, d};
+    yields.push_back(
+        !d.defined() ? sum
+        : array      ? ops::array_add(sum, d)
+                     : (d.layout() == Layout::row_sparse ? ops::add_rows(both) : ops::add(sum, d)));
+  }
+  grads_ = std::move(outer);
+  return b_.end_block(yields);
+}
+
+// Takes what a round saved out of the array of all rounds' arrays.
+void Differentiator::load_round(Draft& draft, const Ref<Value>& all, const Ref<Value>& round) {
+  size_t at = 0;  // right after the number of the round
+  while (draft.block->operations[at].get() != round->producer) ++at;
+  Ref<Value> bundle = b_.program().make_value({kUnknown}, DType::float32, Layout::tensor_array);
+  AttrValues attrs(names::kArrayRead);
+  attrs.at<bool>("array") = true;
+  insert(*draft.block, static_cast<ptrdiff_t>(at + 1), names::kArrayRead,
+         {b_.capture(draft, b_.localize(all)), round}, {}, attrs.box.get(), bundle, Role::backward);
+  load_in(draft, bundle, at + 2);
+}
+
+void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys) {
+  Block& body = *o.blocks[1];
+  const size_t carried = o.results.size();
+  LoopArguments arguments;
+  auto& [moving, fixed] = arguments;
+  for (size_t i = 0; i < body.arguments.size(); ++i)
+    if (active(body.arguments[i])) (i < carried ? moving : fixed).push_back(i);
+
+  ForwardLoop loop(b_.program(), o);
+  std::vector<Tensor> init{handle(b_.localize(loop.count_rounds()))};
   for (size_t i : moving)
     init.push_back(dys[i].defined() ? ops::rows_to_dense(dys[i]) : zeros(o.results[i]));
-  // carry() moved the operands behind the carried ones by one.
+  // The counter moved the operands behind the carried ones by one.
   for (size_t& i : fixed) init.push_back(zeros(o.operands[++i]));
 
   b_.begin_block();
@@ -378,57 +468,11 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
       ops::greater_than(in_cond[0], ops::constant(op::Scalar(int64_t{0}), DType::int64))};
   Draft condition = b_.end_block(more);
 
-  b_.begin_block();
-  Builder::Open& open = b_.open_.back();
-  open.foreign = &body;
-  for (size_t i = carried + 1; i < body.arguments.size(); ++i)
-    open.known[body.arguments[i].get()] = o.operands[i];
-  std::vector<Tensor> arguments;
-  for (const Tensor& t : init) arguments.push_back(b_.argument(t));
-  Tensor round = ops::subtract(arguments[0], ops::constant(op::Scalar(int64_t{1}), DType::int64));
-  Ref<Value> round_value = b_.current(round);
-  Grads outer = std::exchange(grads_, {});
-  for (size_t k = 0; k < moving.size(); ++k)
-    if (active(body.yields[moving[k]])) add(body.yields[moving[k]], arguments[1 + k]);
-  backward(body, body.operations.size() - 2);  // not over the counter
-  std::vector<Tensor> yields{round};
-  for (size_t i : moving) {
-    Tensor d = grad(body.arguments[i]);
-    yields.push_back(d.defined() ? ops::rows_to_dense(d) : zeros(body.arguments[i]));
-  }
-  for (size_t k = 0; k < fixed.size(); ++k) {
-    Tensor d = grad(body.arguments[fixed[k]]);
-    const Tensor& sum = arguments[1 + moving.size() + k];
-    const bool array = sum.layout() == Layout::tensor_array;
-    const Tensor both[] = {sum, d};
-    yields.push_back(
-        !d.defined() ? sum
-        : array      ? ops::array_add(sum, d)
-                     : (d.layout() == Layout::row_sparse ? ops::add_rows(both) : ops::add(sum, d)));
-  }
-  grads_ = std::move(outer);
-  Draft draft = b_.end_block(yields);
-
-  if (!draft.saved.empty()) {
-    auto array = [&] { return p.make_value({kUnknown}, DType::float32, Layout::tensor_array); };
-    Ref<Value> empty = array(), stack = array(), pushed = array(), all = array();
-    before(names::kArrayNew, {}, nullptr, empty);
-    Ref<Value> bundle = save_in(body, draft.saved);
-    insert(body, -1, names::kArrayExtend, {stack, bundle}, {1, 2}, nullptr, pushed, Role::forward);
-    carry(empty, stack, array(), pushed, all);
-    // Right after the number of the round.
-    size_t at = 0;
-    while (draft.block->operations[at].get() != round_value->producer) ++at;
-    Ref<Value> here = array();
-    AttrValues attrs(names::kArrayRead);
-    attrs.at<bool>("array") = true;
-    insert(*draft.block, static_cast<ptrdiff_t>(at + 1), names::kArrayRead,
-           {b_.capture(draft, b_.localize(all)), round_value}, {}, attrs.box.get(), here,
-           Role::backward);
-    load_in(draft, here, at + 2);
-  }
-  Tensors results = b_.append_while(init, std::move(condition), std::move(draft));
-  // With a stack, what stays the same moved by one more.
+  Ref<Value> round;
+  Draft back = back_over_round(o, arguments, init, &round);
+  if (!back.saved.empty()) load_round(back, loop.keep_each(save_in(body, back.saved)), round);
+  Tensors results = b_.append_while(init, std::move(condition), std::move(back));
+  // With an array of what was saved, what stays the same moved by one more.
   const size_t shift = o.results.size() - carried - 1;
   for (size_t k = 0; k < moving.size(); ++k)
     if (active(o.operands[moving[k]])) add(o.operands[moving[k]], results[1 + k]);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "argosy/base/file.h"
+#include "argosy/base/json.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 
@@ -14,8 +14,6 @@ static_assert(std::endian::native == std::endian::little, "files hold what memor
 
 namespace argosy::program {
 namespace {
-
-using json = nlohmann::json;
 
 constexpr const char* kNames[kDTypeCount] = {"BOOL", "U8",  "I8",  "U16",     "I16",     "U32",
                                              "I32",  "U64", "I64", "F8_E4M3", "F8_E5M2", "F16",
@@ -42,7 +40,7 @@ struct Entry {
   uint64_t begin = 0, end = 0;
 };
 
-Entry parse_entry(const std::string& path, const std::string& name, const json& j) {
+Entry parse_entry(const std::string& path, const std::string& name, const Json& j) {
   Entry e;
   e.name = name;
   VALID(j.is_object() && j.contains("dtype") && j.contains("shape") && j.contains("data_offsets"),
@@ -56,15 +54,15 @@ Entry parse_entry(const std::string& path, const std::string& name, const json& 
       << "', which Argosy does not have. Do this: convert it where it was made, for example to "
          "F32.";
   e.dtype = static_cast<DType>(known - kNames);
-  const json& shape = j["shape"];
+  const Json& shape = j["shape"];
   VALID(shape.is_array() && shape.size() <= kMaxRank,
         "the shape of '" << name << "' is no list of at most " << kMaxRank << " sizes");
-  for (const json& size : shape) {
+  for (const Json& size : shape) {
     VALID(size.is_number_unsigned() && size.get<uint64_t>() <= uint64_t(INT64_MAX),
           "the shape of '" << name << "' has something else than sizes");
     e.shape.push_back(static_cast<int64_t>(size.get<uint64_t>()));
   }
-  const json& offsets = j["data_offsets"];
+  const Json& offsets = j["data_offsets"];
   VALID(offsets.is_array() && offsets.size() == 2 && offsets[0].is_number_unsigned() &&
             offsets[1].is_number_unsigned(),
         "the data_offsets of '" << name << "' are no two numbers");
@@ -80,27 +78,27 @@ Entry parse_entry(const std::string& path, const std::string& name, const json& 
 }
 
 // The header; raises on a name that is there twice, of which a parser would keep only one.
-json parse_header(const std::string& path, const std::string& text) {
+Json parse_header(const std::string& path, const std::string& text) {
   std::set<std::string> names;
   bool twice = false;
-  int deepest = 0;
-  auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    deepest = std::max(deepest, depth);
-    if (event == json::parse_event_t::key && depth == 1)
+  auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::key && depth == 1)
       twice |= !names.insert(parsed.get<std::string>()).second;
-    return depth <= 4;  // a header needs 3; deeper parts are not kept
+    return true;
   };
-  json header = json::parse(text, watch, /*allow_exceptions=*/false);
-  VALID(header.is_object(), "its header is no JSON object");
-  VALID(!twice, "its header has a name twice");
-  VALID(deepest <= 4, "its header is nested too deep");
-  return header;
+  try {
+    Json header = parse_json(text, watch);
+    VALID(!twice, "its header has a name twice");
+    return header;
+  } catch (const Json::exception& e) {
+    fail(path, Message() << "its header is no JSON object: " << e.what());
+  }
 }
 
-Strings parse_metadata(const std::string& path, const json& header) {
+Strings parse_metadata(const std::string& path, const Json& header) {
   Strings list;
   if (!header.contains(kMetadata)) return list;
-  const json& metadata = header[kMetadata];
+  const Json& metadata = header[kMetadata];
   VALID(metadata.is_object(), "its __metadata__ is no JSON object");
   for (const auto& [key, value] : metadata.items()) {
     VALID(value.is_string(), "its __metadata__ has something else than texts");
@@ -109,25 +107,25 @@ Strings parse_metadata(const std::string& path, const json& header) {
   return list;
 }
 
-std::set<std::string> complex128_names(Strings& metadata) {
-  std::set<std::string> names;
-  for (size_t i = 0; i < metadata.size(); ++i) {
-    if (metadata[i].first != kComplex128) continue;
-    const json list = json::parse(metadata[i].second, nullptr, false);
-    if (list.is_array())
-      for (const json& name : list)
-        if (name.is_string()) names.insert(name.get<std::string>());
-    metadata.erase(metadata.begin() + static_cast<ptrdiff_t>(i));
-    break;
+// Takes them out of the metadata.
+std::set<std::string> complex128_names(const std::string& path, Strings& metadata) {
+  const auto found = std::find_if(metadata.begin(), metadata.end(),
+                                  [](const auto& entry) { return entry.first == kComplex128; });
+  if (found == metadata.end()) return {};
+  try {
+    auto names = parse_json(found->second).get<std::set<std::string>>();
+    metadata.erase(found);
+    return names;
+  } catch (const Json::exception& e) {
+    fail(path, Message() << "its " << kComplex128 << " is no list of names: " << e.what());
   }
-  return names;
 }
 
 void check_text(const std::string& text, const char* what) {
   // The library throws its own error for what is not UTF-8.
   try {
-    json(text).dump();
-  } catch (const json::exception&) {
+    Json(text).dump();
+  } catch (const Json::exception&) {
     ARGOSY_THROW(invalid_argument) << "[save_weights] " << what << " is not UTF-8 text.";
   }
 }
@@ -142,7 +140,7 @@ void write_weights(OutputFile& file, std::span<const NamedTensors::value_type> w
   };
   std::vector<Part> parts;
   std::set<std::string_view> names;
-  json complex128 = json::array();
+  Json complex128 = Json::array();
   for (const auto& [name, t] : weights) {
     ARGOSY_CHECK(name != kMetadata, invalid_argument)
         << "[save_weights] the name '" << name << "' is kept for the format.";
@@ -163,8 +161,8 @@ void write_weights(OutputFile& file, std::span<const NamedTensors::value_type> w
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return item_size(a.data.dtype()) > item_size(b.data.dtype());
   });
-  json header = json::object();
-  json texts = json::object();
+  Json header = Json::object();
+  Json texts = Json::object();
   for (const auto& [key, value] : metadata) {
     check_text(key, "a key of the metadata");
     check_text(value, "a value of the metadata");
@@ -229,9 +227,9 @@ NamedTensors read_weights(const std::string& path, const File& file, Strings* me
   std::string text(length, '\0');
   file.read(sizeof(length), text.data(), text.size());
   VALID(!text.empty() && text[0] == '{', "its header is no JSON object");
-  const json header = parse_header(path, text);
+  const Json header = parse_header(path, text);
   Strings metadata = parse_metadata(path, header);
-  const std::set<std::string> complex128 = complex128_names(metadata);
+  const std::set<std::string> complex128 = complex128_names(path, metadata);
   std::vector<Entry> entries;
   for (const auto& [name, j] : header.items())
     if (name != kMetadata) entries.push_back(parse_entry(path, name, j));

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 #include "argosy/base/text.h"
 
 namespace argosy::ps {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 // Every field once, by its name in JSON. `F` is called with the name and a reference.
 template <class Config, class F>
@@ -101,31 +99,31 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string_vie
   return near.empty() ? "" : ", did you mean '" + std::string(near) + "'?";
 }
 
-const char* type_text(const json& value) {
+const char* type_text(const OrderedJson& value) {
   return value.type_name();
 }
 
-std::string shown(const json& value) {
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string shown(const OrderedJson& value) {
+  std::string text = json_text(value);
   if (text.size() > 40) text = text.substr(0, 37) + "...";
   return text;
 }
 
-void read(const json& value, const std::string& path, std::string& field) {
+void read(const OrderedJson& value, const std::string& path, std::string& field) {
   ARGOSY_CHECK(value.is_string(), invalid_argument)
       << "[table config] " << path << ": expected a string, got " << shown(value) << " ("
       << type_text(value) << ").";
   field = value.get<std::string>();
 }
 
-void read(const json& value, const std::string& path, bool& field) {
+void read(const OrderedJson& value, const std::string& path, bool& field) {
   ARGOSY_CHECK(value.is_boolean(), invalid_argument)
       << "[table config] " << path << ": expected true or false, got " << shown(value) << " ("
       << type_text(value) << ").";
   field = value.get<bool>();
 }
 
-void read(const json& value, const std::string& path, float& field) {
+void read(const OrderedJson& value, const std::string& path, float& field) {
   ARGOSY_CHECK(value.is_number(), invalid_argument)
       << "[table config] " << path << ": expected a number, got " << shown(value) << " ("
       << type_text(value) << ").";
@@ -137,7 +135,7 @@ void read(const json& value, const std::string& path, float& field) {
 }
 
 template <class T>
-void read_integer(const json& value, const std::string& path, T& field) {
+void read_integer(const OrderedJson& value, const std::string& path, T& field) {
   // A float with an integer value is let through: Python configs say 1e9.
   const bool whole =
       value.is_number_integer() || (value.is_number_float() && value.get<double>() >= 0 &&
@@ -154,18 +152,18 @@ void read_integer(const json& value, const std::string& path, T& field) {
       << shown(value) << '.';
   field = static_cast<T>(number);
 }
-void read(const json& value, const std::string& path, int& field) {
+void read(const OrderedJson& value, const std::string& path, int& field) {
   read_integer(value, path, field);
 }
-void read(const json& value, const std::string& path, uint32_t& field) {
+void read(const OrderedJson& value, const std::string& path, uint32_t& field) {
   read_integer(value, path, field);
 }
-void read(const json& value, const std::string& path, uint64_t& field) {
+void read(const OrderedJson& value, const std::string& path, uint64_t& field) {
   read_integer(value, path, field);
 }
 
 template <class Config>
-void read(const json& value, const std::string& path,
+void read(const OrderedJson& value, const std::string& path,
           Config& config) requires std::is_class_v<Config> {
   ARGOSY_CHECK(value.is_object(), invalid_argument)
       << "[table config] " << path << ": expected an object, got " << shown(value) << " ("
@@ -184,9 +182,9 @@ void read(const json& value, const std::string& path,
 }
 
 template <class T>
-json written(const T& field) {
+OrderedJson written(const T& field) {
   if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
-    json object = json::object();
+    OrderedJson object = OrderedJson::object();
     each_field(field, [&](const char* name, const auto& f) { object[name] = written(f); });
     return object;
   } else {
@@ -320,12 +318,10 @@ bool set_number(OptimizerConfig& rule, std::string_view name, double value) {
 }
 
 std::vector<TableConfig> parse_tables(std::string_view text) {
-  ARGOSY_CHECK(!nested_deeper(text, kJsonDepth), invalid_argument)
-      << "[table config] lists and objects are nested more than " << kJsonDepth << " deep.";
-  json parsed;
+  OrderedJson parsed;
   try {
-    parsed = json::parse(text);
-  } catch (const json::exception& e) {
+    parsed = parse_json<OrderedJson>(text);
+  } catch (const OrderedJson::exception& e) {
     ARGOSY_THROW(invalid_argument) << "[table config] this is not JSON: " << e.what();
   }
   ARGOSY_CHECK(parsed.is_array(), invalid_argument)
@@ -350,7 +346,7 @@ void validate(const TableConfig& table) {
 }
 
 std::string to_json(const std::vector<TableConfig>& tables) {
-  json list = json::array();
+  OrderedJson list = OrderedJson::array();
   for (const auto& table : tables) list.push_back(written(table));
   return list.dump();
 }

@@ -1,5 +1,6 @@
 #include "argosy/runtime/frame.h"
 
+#include "argosy/base/device.h"
 #include "argosy/base/memory.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/copy.h"
@@ -56,12 +57,14 @@ Tensor moved(const program::State& state, program::Scope* scope, const Tensor& t
   return there;
 }
 
+constexpr size_t kKept = 1 << 16;  // bytes of an arena that stays between runs
+
 }  // namespace
 
-Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
+Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()), arenas_(p.arenas.size()) {
   slots.reserve(p.slots.size());
   for (const MemorySlot& s : p.slots) {
-    Tensor t = Tensor::describe(s.shape, s.dtype, p.place);
+    Tensor t = Tensor::describe(s.shape, s.dtype, p.arenas[s.home].place);
     t.impl()->layout = s.layout;
     if (s.known) t = t.view(s.shape, s.strides);
     slots.push_back(std::move(t));
@@ -79,7 +82,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
       const uint32_t k = s.in[i];
       // What holds other values by then is not handed out.
       if (k != kNone && passes::reads_no_memory(*s.operation, i))
-        operands_.push_back(Tensor::describe(slots[k].shape(), slots[k].dtype(), p.place));
+        operands_.push_back(Tensor::describe(slots[k].shape(), slots[k].dtype(), slots[k].place()));
       else
         operands_.push_back(k == kNone ? Tensor() : slots[k]);
     }
@@ -100,7 +103,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
 }
 
 Frame::~Frame() {
-  if (block_) memory::deallocate(plan.place, block_, plan.arena_bytes);
+  for (uint32_t home = 0; home < arenas_.size(); ++home) drop_arena(home);
 }
 
 // Views of what does not move in a run: of the arena, or of constants.
@@ -115,32 +118,52 @@ void Frame::place_views(bool arena) {
   }
 }
 
-void Frame::take_arena() {
-  if (block_ || !plan.arena_bytes) return;
-  block_ = static_cast<char*>(memory::allocate(plan.place, plan.arena_bytes));
-  if (arena_ && arena_->data() == block_) return;
-  arena_ = Storage::wrap(plan.place, block_, plan.arena_bytes, nullptr, [](void*) {});
+void Frame::take_arenas() {
+  for (uint32_t home = 0; home < arenas_.size(); ++home) {
+    const auto& [place, bytes] = plan.arenas[home];
+    if (!bytes) continue;
+    // Nothing puts what another stream does with an arena before what this one will do.
+    if (place.kind != DeviceKind::cpu && arenas_[home].stream != device::current(place))
+      drop_arena(home);
+    if (!arenas_[home].block) take_arena(home);
+  }
+  arenas_stay_ = std::ranges::all_of(plan.arenas, [](const auto& arena) {
+    return arena.place.kind == DeviceKind::cpu && arena.bytes <= kKept;
+  });
+}
+
+void Frame::take_arena(uint32_t home) {
+  const auto [place, bytes] = plan.arenas[home];
+  auto& [block, storage, stream] = arenas_[home];
+  if (place.kind != DeviceKind::cpu) stream = device::current(place);
+  block = static_cast<char*>(memory::allocate(place, bytes));
+  if (storage && storage->data() == block) return;
+  storage = Storage::wrap(place, block, bytes, nullptr, [](void*) {});
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     const MemorySlot& s = plan.slots[i];
-    if (s.kind != MemorySlot::Kind::arena) continue;
-    slots[i].impl()->storage = arena_;
+    if (s.kind != MemorySlot::Kind::arena || s.home != home) continue;
+    slots[i].impl()->storage = storage;
     slots[i].impl()->offset = s.offset;
   }
   place_views(true);
 }
 
-void Frame::drop_arena() {
-  constexpr size_t kKept = 1 << 16;
-  if (!block_ || plan.arena_bytes <= kKept) return;
-  memory::deallocate(plan.place, block_, plan.arena_bytes);
-  block_ = nullptr;
+void Frame::drop_arena(uint32_t home) {
+  char*& block = arenas_[home].block;
+  if (block) memory::deallocate(plan.arenas[home].place, block, plan.arenas[home].bytes);
+  block = nullptr;
+}
+
+void Frame::drop_arenas() {
+  for (uint32_t home = 0; home < arenas_.size(); ++home)
+    if (plan.arenas[home].bytes > kKept) drop_arena(home);
 }
 
 // --- what comes from outside ---
 
 bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
   scope_ = scope;
-  take_arena();
+  if (!arenas_stay_) take_arenas();
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feeds[i] == kNone) continue;
     if (feeds[i].place() != plan.place) check_place("feed", feeds[i], plan.place);
@@ -235,7 +258,7 @@ void Frame::release() {
   release_block(plan.blocks[0]);
   for (uint32_t slot : plan.feeds)
     if (slot != kNone) slots[slot].impl()->storage = nullptr;
-  drop_arena();
+  if (!arenas_stay_) drop_arenas();
 }
 
 // --- steps ---
@@ -243,9 +266,10 @@ void Frame::release() {
 void Frame::allocate(uint32_t slot) {
   TensorImpl& body = *slots[slot].impl();
   const size_t bytes = plan.slots[slot].nbytes;
-  if (!body.storage || body.storage == arena_ || body.storage->ref_count() != 1 ||
-      body.storage->shared() || body.storage->bytes() != bytes)
-    body.storage = Storage::allocate(plan.place, bytes);
+  // An arena's has more references.
+  if (!body.storage || body.storage->ref_count() != 1 || body.storage->shared() ||
+      body.storage->bytes() != bytes)
+    body.storage = Storage::allocate(place_of(slot), bytes);
   body.offset = 0;
 }
 
@@ -335,10 +359,10 @@ void Frame::run_dispatch(FrameStep& s) {
 }
 
 void Frame::call_kernel(FrameStep& s, op::KernelFrame& frame) {
-  if (plan.place.kind == DeviceKind::cpu)
+  if (s.plan->place.kind == DeviceKind::cpu)
     s.run(frame, s.attrs);
   else
-    op::launch(*s.plan->kernel, frame, s.attrs, plan.place);
+    op::launch(*s.plan->kernel, frame, s.attrs, s.plan->place);
 }
 
 void Frame::run_special(FrameStep& s) {
@@ -481,7 +505,7 @@ inline void Frame::run_step(FrameStep& s) {
 inline void Frame::run_one(FrameStep& s) {
   if (s.plan->still) return;
   if (s.plan->spare_bytes) [[unlikely]] {
-    cpu::SpareMemory spare(block_ + s.plan->spare_offset, s.plan->spare_bytes);
+    cpu::SpareMemory spare(arenas_[0].block + s.plan->spare_offset, s.plan->spare_bytes);
     run_step(s);
   } else {
     run_step(s);

@@ -5,8 +5,8 @@
 #include "argosy/runtime/graphs.h"
 #include "argosy/runtime/plan.h"
 
-// What one run of a Plan changes: tensor bodies of the slots, operand arrays, the arena. A frame is
-// used by one run at a time (by several threads of it, if the executor is parallel).
+// What one run of a Plan changes: tensor bodies of the slots, operand arrays, the arenas. A frame
+// is used by one run at a time (by several threads of it, if the executor is parallel).
 namespace argosy::runtime {
 
 struct FrameStep {
@@ -35,7 +35,7 @@ class Frame {
   void write_state();
   // After an error: state that may have been written in place has a new version.
   void mark_state();
-  // Lets go of all memory but a small arena and state.
+  // Lets go of all memory but small arenas and state.
   void release();
 
   const Plan& plan;
@@ -68,14 +68,21 @@ class Frame {
   void publish_yields(const Step& s, std::span<const uint32_t> yields);
   void settle_outputs(FrameStep& s);
   void run_view(const Step& s);
-  void take_arena();
+  void take_arenas();
+  void take_arena(uint32_t home);
+  void drop_arena(uint32_t home);
   void place_views(bool arena);
-  void drop_arena();
+  void drop_arenas();
   void copy(const Copy& c);
   void allocate(uint32_t slot);
   void publish(uint32_t slot, const Tensor& value);
   void set_argument(uint32_t slot, uint32_t from, bool own);
-  bool in_arena(const Tensor& t) const { return arena_ && t.impl()->storage == arena_; }
+  bool in_arena(const Tensor& t) const {
+    for (const TakenArena& a : arenas_)
+      if (a.storage && t.impl()->storage == a.storage) return true;
+    return false;
+  }
+  Place place_of(uint32_t slot) const { return plan.arenas[plan.slots[slot].home].place; }
   void release_block(const BlockPlan& block);
 
   std::vector<FrameStep> steps_;
@@ -84,10 +91,15 @@ class Frame {
   bool memory_taken_ = false;  // of the steps that run
   std::vector<Tensor> operands_;
   std::vector<Tensor> states_;  // the tensors bound, in order of plan.states
-  // The arena's memory, null between runs if it is large: idle frames of many plans share what the
-  // allocator keeps. Nothing outside of a run refers to it.
-  char* block_ = nullptr;
-  Ref<Storage> arena_;  // over where it is or was last
+  // The memory of an arena, null between runs if it is large: idle frames of many plans share what
+  // the allocator keeps. Nothing outside of a run refers to it.
+  struct TakenArena {
+    char* block = nullptr;
+    Ref<Storage> storage;  // over where it is or was last
+    Stream stream;         // whose work uses it; of the CPU none
+  };
+  std::vector<TakenArena> arenas_;  // of each of the plan's
+  bool arenas_stay_ = false;        // small ones of the CPU alone, and taken
   program::Scope* scope_ = nullptr;
   std::unique_ptr<std::atomic<int32_t>[]> waits_;  // of steps in parallel segments
 };

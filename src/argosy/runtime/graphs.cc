@@ -5,7 +5,6 @@
 
 #include "argosy/base/flags.h"
 #include "argosy/op/launch.h"
-#include "argosy/op/placing.h"
 #include "argosy/runtime/frame.h"
 
 namespace argosy::runtime {
@@ -29,15 +28,15 @@ void launch(DeviceGraph& graph) {
 // asks nothing of the host.
 bool repeats(const FrameStep& s, const Plan& plan) {
   const Step& p = *s.plan;
-  const DeviceKind kind = plan.place.kind;
   if (p.kind == Step::Kind::view) return true;
   if (p.kind != Step::Kind::kernel || !p.kernel || !p.frees.empty()) return false;
+  if (p.place != plan.place) return false;
   // A copy of unknown size takes memory.
   for (const Copy& c : p.copies)
     if (!plan.slots[c.to].known) return false;
-  if (p.kernel->device != op::launcher(kind).kernels() && !p.kernel->on_loops) return false;
+  if (p.kernel->device != op::launcher(p.place.kind).kernels() && !p.kernel->on_loops) return false;
   if (s.op->effect != op::Effect::pure && s.op->effect != op::Effect::writes_input) return false;
-  if (op::placing_of(*s.op)) return false;
+  if (s.op->placed()) return false;
   return std::ranges::all_of(s.in.flat(), dense) && std::ranges::all_of(s.out, dense);
 }
 

@@ -6,7 +6,7 @@
 
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/op/placing.h"
+#include "argosy/op/host_work.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"

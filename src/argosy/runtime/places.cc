@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/op/placing.h"
 #include "argosy/program/state.h"
 
 namespace argosy::runtime {
@@ -11,9 +10,23 @@ using program::Block;
 using program::Operation;
 using program::Value;
 
+namespace {
+
+// Calls fn(input, value) for what the operation is given, until that is true.
+template <class F>
+bool any_input(const Operation& o, F&& fn) {
+  for (size_t i = 0, k = 0; i < o.op->inputs.size() && k < o.inputs().size(); ++i) {
+    const size_t end = o.ends.empty() ? k + 1 : o.ends[i];
+    for (; k < end; ++k)
+      if (const Ref<Value>& v = o.operands[k]; v && fn(o.op->inputs[i], *v)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool moves(const Operation& o) {
-  const op::Placing* placing = op::placing_of(*o.op);
-  return placing && placing->result;
+  return static_cast<bool>(o.op->result_place);
 }
 
 Places::Places(program::Program& p, Place place, program::Scope* scope) : p_(p), place_(place) {
@@ -29,10 +42,24 @@ Places::Places(program::Program& p, Place place, program::Scope* scope) : p_(p),
   visit(p.main);
 }
 
-bool Places::leaves(const Operation& o) const {
-  if (!several()) return false;
-  const auto away = [&](const Ref<Value>& v) { return v && of(*v) != place_; };
-  return std::ranges::any_of(o.operands, away) || std::ranges::any_of(o.results, away);
+std::vector<Place> Places::all() const {
+  std::vector<Place> all{place_};
+  for (const Place place : elsewhere_)
+    if (!std::ranges::count(all, place)) all.push_back(place);
+  return all;
+}
+
+std::optional<Place> Places::runs_on(const Operation& o) const {
+  if (!several()) return place_;
+  if (moves(o)) return of(*o.operands[0]);
+  const Place place = find_place(o);
+  const auto away = [&](const Ref<Value>& v) { return v && of(*v) != place; };
+  const auto out_of_reach = [&](const op::InputDef& input, const Value& v) {
+    const bool brought = input.host && place.kind != DeviceKind::cpu;
+    return of(v) != place && !brought;
+  };
+  if (std::ranges::any_of(o.results, away) || any_input(o, out_of_reach)) return {};
+  return place;
 }
 
 void Places::need_here(const Operation& o, const Ref<Value>& v) const {
@@ -55,16 +82,14 @@ Ref<Value> Places::constant_at(const Value& v, Place place) {
 
 // As dispatch finds it.
 Place Places::find_place(const Operation& o) const {
-  const op::Placing* placing = op::placing_of(*o.op);
-  if (moves(o)) return placing->result(o.attrs.get());
-  for (size_t i = 0, k = 0; i < o.op->inputs.size() && k < o.inputs().size(); ++i) {
-    const size_t end = o.ends.empty() ? k + 1 : o.ends[i];
-    const bool speaks = !placing || !placing->reads_on_host(o.op->inputs[i]);
-    for (; k < end; ++k)
-      if (const Ref<Value>& v = o.operands[k]; v && speaks && !is_constant(*v) && of(*v) != place_)
-        return of(*v);
-  }
-  return place_;
+  if (moves(o)) return o.op->result_place(o.attrs.get());
+  Place place = place_;
+  any_input(o, [&](const op::InputDef& input, const Value& v) {
+    const bool speaks = !input.host && !is_constant(v) && of(v) != place_;
+    if (speaks) place = of(v);
+    return speaks;
+  });
+  return place;
 }
 
 void Places::visit(Block& b) {

@@ -1,19 +1,19 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "argosy/program/program.h"
 
 namespace argosy::runtime {
 
-// Whether its results are on a place of its own choice (op::Placing::result).
+// Whether its results are on a place of its own choice (OpDef::result_place).
 bool moves(const program::Operation& o);
 
 // Where the values of a Program are when it runs on `place`: there, unless some operation says that
-// its results are elsewhere (moves). Then what is computed of a value is where that
-// is, and state may be anywhere. Constants are where they are used: the
-// Program gets one for each place.
+// its results are elsewhere (moves). Then what is computed of a value is where that is, and state
+// may be anywhere. Constants are where they are used: the Program gets one for each place.
 class Places {
  public:
   // Throws not_implemented where a value of another place goes into or out of an `if` or `while`.
@@ -21,8 +21,11 @@ class Places {
 
   bool several() const { return !elsewhere_.empty(); }
   Place of(const program::Value& v) const { return several() ? elsewhere_[v.id] : place_; }
-  // Whether it works with values of another place than that of the run.
-  bool leaves(const program::Operation& o) const;
+  // All places that values are on, that of the run first.
+  std::vector<Place> all() const;
+  // Where its kernel is called; nothing if its operands or its results are on several places, or
+  // an operand that it reads on the host is on a device and the others are not.
+  std::optional<Place> runs_on(const program::Operation& o) const;
 
  private:
   void visit(program::Operation& o);

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <set>
 
-#include "argosy/base/memory.h"
+#include "argosy/base/device.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/launch.h"
@@ -14,7 +14,7 @@
 #include "argosy/program/state.h"
 #include "argosy/runtime/frame.h"
 #include "argosy/runtime/lower.h"
-#include "argosy/runtime/memory_plan.h"
+#include "argosy/runtime/place_memory.h"
 #include "argosy/runtime/places.h"
 #include "argosy/runtime/schedule.h"
 
@@ -33,11 +33,6 @@ namespace {
 
 constexpr uint32_t kEnd = UINT32_MAX - 1;  // used until the end of the block
 constexpr uint32_t kNever = UINT32_MAX;
-
-size_t aligned(size_t bytes) {
-  return std::max((bytes + memory::kAlignment - 1) / memory::kAlignment, size_t{1}) *
-         memory::kAlignment;
-}
 
 // The same form over memory that cannot be read.
 Tensor null_view(const Tensor& t) {
@@ -76,7 +71,9 @@ class Planner {
         group_(p.value_count(), kNone),
         last_use_(p.value_count(), kNever),
         fresh_(p.value_count()),
-        chain_(p.value_count()) {}
+        chain_(p.value_count()) {
+    for (const Place place : places_.all()) plan_.arenas.push_back({place});
+  }
 
   void run(std::span<const Ref<Value>> fetches);
   std::set<const Operation*> doubtful;  // left to dispatch
@@ -84,9 +81,7 @@ class Planner {
  private:
   struct BlockState {
     std::vector<uint32_t> groups;
-    std::vector<std::pair<Buffer, uint32_t>> buffers;  // and the slot, or kNone
-    std::vector<std::pair<size_t, uint32_t>> nested;   // index of a buffer, block that lives in it
-    Placement placement;
+    BlockMemory memory;
   };
 
   bool loop_body(const Block& b) const {
@@ -98,10 +93,8 @@ class Planner {
   void operation(const Operation& o, uint32_t at, BlockState& state);
   void structural(const Operation& o, uint32_t at, Step& step, BlockState& state);
   void finish_block(const Block& b, uint32_t index, BlockState& state);
-  void place_within(uint32_t index);
-  void place_block(uint32_t index, size_t offset);
-  void find_spare_memory();
 
+  uint32_t home_of(const Value& v) const;
   uint32_t make_slot(const Value& v, MemorySlot::Kind kind);
   uint32_t make_group(const Ref<Value>& v, MemorySlot::Kind kind, uint32_t at, BlockState* state);
   void join(const Ref<Value>& v, uint32_t group, uint32_t slot);
@@ -125,8 +118,8 @@ class Planner {
   std::vector<bool> fresh_;             // must not live in the arena
   std::vector<const StateUse*> chain_;  // may be written into this state's memory
   std::vector<Group> groups_;
-  std::vector<BlockState> block_states_;
-  uint32_t block_begin_ = 0;  // first step of the block being planned
+  std::vector<BlockMemory> memory_;  // of each block
+  uint32_t block_begin_ = 0;         // first step of the block being planned
 };
 
 // --- slots and groups ---
@@ -142,6 +135,11 @@ size_t bytes_of(const Value& v) {
   return n * item_size(v.dtype);
 }
 
+uint32_t Planner::home_of(const Value& v) const {
+  const auto home = std::ranges::find(plan_.arenas, places_.of(v), &Arena::place);
+  return static_cast<uint32_t>(home - plan_.arenas.begin());
+}
+
 uint32_t Planner::make_slot(const Value& v, MemorySlot::Kind kind) {
   MemorySlot s;
   s.kind = kind;
@@ -150,6 +148,7 @@ uint32_t Planner::make_slot(const Value& v, MemorySlot::Kind kind) {
   s.layout = v.layout;
   s.shape = v.shape;
   s.id = v.id;
+  s.home = home_of(v);
   if (s.known) {
     s.strides = v.shape.contiguous_strides();
     s.nbytes = bytes_of(v);
@@ -185,7 +184,7 @@ void Planner::join(const Ref<Value>& v, uint32_t group, uint32_t slot) {
 
 Tensor Planner::proto(const Ref<Value>& v) const {
   if (!v) return {};
-  Tensor t = prototype(*v, plan_.place);
+  Tensor t = prototype(*v, places_.of(*v));
   const MemorySlot& s = plan_.slots[slot_[v->id]];
   if (s.kind != MemorySlot::Kind::view && !s.laid_last) return t;
   return t.view(s.shape, s.strides, 0);
@@ -272,6 +271,7 @@ bool Planner::may_overwrite(const Operation& o, size_t k, const Value& result, u
   if (slot_[x.id] != g.slot || g.escaped) return false;
   if (!g.writable && !(g.state && chain_[result.id] == g.state)) return false;
   if (x.layout != result.layout || x.dtype != result.dtype) return false;
+  if (places_.several() && places_.of(x) != places_.of(result)) return false;
   if (x.layout == Layout::strided && x.shape != result.shape) return false;
   if (x.layout == Layout::strided && !x.shape.known()) return false;
   for (uint32_t v : g.values)
@@ -287,13 +287,13 @@ bool Planner::may_overwrite(const Operation& o, size_t k, const Value& result, u
 
 // Shall its first result, an image, have channels last in memory?
 bool Planner::lays_last(const Operation& o, const Step& step, std::span<const Tensor> in) const {
-  if (step.kind != Step::Kind::kernel || !step.kernel || plan_.place.kind == DeviceKind::cpu)
+  if (step.kind != Step::Kind::kernel || !step.kernel || step.place.kind == DeviceKind::cpu)
     return false;
   const Value& v = *o.results[0];
   if (!v.shape.known() || v.shape.rank() != 4) return false;
-  return op::launcher(plan_.place.kind)
+  return op::launcher(step.place.kind)
       .lays_last(*step.kernel, *o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()),
-                 o.attrs.get(), prototype(v, plan_.place));
+                 o.attrs.get(), prototype(v, step.place));
 }
 
 void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
@@ -328,11 +328,12 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   std::vector<Tensor> protos;
   Tensors views;
   step.kind = Step::Kind::dispatch;
-  // Memory is planned on one place, and kernels are chosen for it.
-  if (all_dense && !o.attr_operands && !io && !places_.leaves(o) && !doubtful.count(&o)) {
+  const std::optional<Place> place = places_.runs_on(o);
+  step.place = place.value_or(plan_.place);
+  if (all_dense && !o.attr_operands && !io && place && !doubtful.count(&o)) {
     for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
     const op::Inputs in(protos, ends);
-    const op::KernelDef* kernel = op::find_kernel(*o.op, in, step.attrs, plan_.place.kind);
+    const op::KernelDef* kernel = op::find_kernel(*o.op, in, step.attrs, place->kind);
     if (kernel || !o.op->compose) {
       bool made_copy = false;
       if (o.op->view || o.op->views) {
@@ -345,9 +346,9 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       }
       if (!views.empty() && !made_copy && views.size() == o.results.size()) {
         step.kind = Step::Kind::view;
-      } else if (!made_copy && (kernel || plan_.place.kind == DeviceKind::null)) {
+      } else if (!made_copy && (kernel || place->kind == DeviceKind::null)) {
         step.kind = Step::Kind::kernel;
-        step.kernel = plan_.place.kind == DeviceKind::null ? nullptr : kernel;
+        step.kernel = place->kind == DeviceKind::null ? nullptr : kernel;
       }
     }
   }
@@ -454,7 +455,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       dense_form.id = s.id;
       const uint32_t from = step.in[k];
       const uint32_t made = make_slot(dense_form, MemorySlot::Kind::arena);
-      state.buffers.push_back({{aligned(plan_.slots[made].nbytes), at, at}, made});
+      state.memory.add(plan_, made, at, at);
       step.copies.push_back({from, made});
       step.in[k] = made;
     }
@@ -497,8 +498,7 @@ void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState
         group_[inner.arguments[k]->id] = static_cast<uint32_t>(groups_.size() - 1);
       }
     block(inner, index);
-    state.nested.emplace_back(state.buffers.size(), index);
-    state.buffers.push_back({{0, at, at}, kNone});
+    state.memory.add_block(plan_, index, at);
   }
   block_begin_ = begin;
 }
@@ -525,8 +525,8 @@ void Planner::block(const Block& b, uint32_t index) {
     operation(*b.operations[i], i, state);
   }
   finish_block(b, index, state);
-  if (block_states_.size() <= index) block_states_.resize(index + 1);
-  block_states_[index] = std::move(state);
+  if (memory_.size() <= index) memory_.resize(index + 1);
+  memory_[index] = std::move(state.memory);
 }
 
 void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
@@ -565,7 +565,7 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     if (s.kind == MemorySlot::Kind::arena) {
-      state.buffers.push_back({{aligned(s.nbytes), g.first, std::min(g.last, count)}, g.slot});
+      state.memory.add(plan_, g.slot, g.first, std::min(g.last, count));
       continue;
     }
     for (uint32_t slot : all) plan.transients.push_back(slot);
@@ -587,7 +587,7 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
   for (uint32_t i = plan.begin; i < plan.end; ++i) {
     Step& s = plan_.steps[i];
     s.plain = s.kind == Step::Kind::kernel && s.kernel && s.copies.empty() && s.allocates.empty() &&
-              s.frees.empty() && plan_.place.kind == DeviceKind::cpu;
+              s.frees.empty() && s.place.kind == DeviceKind::cpu;
     size_t bytes = 0;
     for (uint32_t slot : s.out)
       if (slot != kNone) bytes += plan_.slots[slot].nbytes;
@@ -600,94 +600,6 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
     plan_.report_.kernels += s.kind == Step::Kind::kernel;
     plan_.report_.views += s.kind == Step::Kind::view;
     plan_.report_.dispatched += s.kind == Step::Kind::dispatch;
-  }
-}
-
-// Offsets within the block. Those of nested blocks come first: their memory is a buffer of this.
-void Planner::place_within(uint32_t index) {
-  BlockState& state = block_states_[index];
-  BlockPlan& block = plan_.blocks[index];
-  // A device runs beside the host anyway, and threads of the pool have other streams than the
-  // caller.
-  const bool alone = plan_.place.kind == DeviceKind::cpu && !places_.several();
-  Schedule schedule(plan_, block, alone ? request_.parallel : Parallel::off);
-  for (const auto& [at, nested] : state.nested) {
-    place_within(nested);
-    state.buffers[at].first.bytes = aligned(block_states_[nested].placement.bytes);
-  }
-  std::vector<Buffer> buffers;
-  for (const auto& [buffer, slot] : state.buffers) buffers.push_back(buffer);
-  if (schedule.parallel()) {
-    // Steps that use each slot's memory.
-    std::vector<std::vector<uint32_t>> users(plan_.slots.size());
-    auto use = [&](uint32_t slot, uint32_t step) {
-      while (slot != kNone && plan_.slots[slot].base != kNone) slot = plan_.slots[slot].base;
-      if (slot != kNone) users[slot].push_back(step);
-    };
-    for (uint32_t i = 0; i < block.end - block.begin; ++i) {
-      const Step& s = plan_.steps[block.begin + i];
-      for (size_t k = 0; k < s.in.size(); ++k)
-        if (!passes::reads_no_memory(*s.operation, k)) use(s.in[k], i);
-      for (uint32_t k : s.out) use(k, i);
-      for (const Copy& c : s.copies) use(c.from, i), use(c.to, i);
-    }
-    auto may_follow = [&](uint32_t earlier, uint32_t later) {
-      const uint32_t slot = state.buffers[earlier].second, first = buffers[later].first;
-      if (slot == kNone) return schedule.ordered(buffers[earlier].last, first);
-      for (uint32_t user : users[slot])
-        if (!schedule.ordered(user, first)) return false;
-      return true;
-    };
-    const MayFollow rule = may_follow;
-    state.placement = place_buffers(buffers, &rule);
-  } else {
-    state.placement = place_buffers(buffers);
-  }
-  for (size_t i = 0; i < buffers.size(); ++i) state.buffers[i].first = buffers[i];
-  if (!schedule.parallel()) return;
-  block.segments = std::move(schedule.segments);
-  block.nodes = std::move(schedule.nodes);
-  block.successors = std::move(schedule.successors);
-  for (const Segment& s : block.segments)
-    if (s.threads) plan_.report_.parallel += s.end - s.begin;
-}
-
-void Planner::place_block(uint32_t index, size_t offset) {
-  const BlockState& state = block_states_[index];
-  for (const auto& [buffer, slot] : state.buffers)
-    if (slot != kNone) plan_.slots[slot].offset = static_cast<int64_t>(offset + buffer.offset);
-  for (const auto& [buffer, nested] : state.nested)
-    place_block(nested, offset + state.buffers[buffer].first.offset);
-}
-
-// For long steps of the main block that no other runs beside: the largest gap in the arena.
-void Planner::find_spare_memory() {
-  constexpr double kLong = 2e4;
-  constexpr size_t kLeast = 1 << 16;
-  std::vector<Buffer> buffers;
-  for (const auto& [buffer, slot] : block_states_[0].buffers) buffers.push_back(buffer);
-  std::sort(buffers.begin(), buffers.end(),
-            [](const Buffer& a, const Buffer& b) { return a.offset < b.offset; });
-  const Segment whole{0, plan_.blocks[0].end, 0};
-  std::span<const Segment> segments = plan_.blocks[0].segments;
-  if (segments.empty()) segments = {&whole, 1};
-  for (const Segment& segment : segments) {
-    for (uint32_t i = segment.begin; segment.threads == 0 && i < segment.end; ++i) {
-      Step& s = plan_.steps[i];
-      if (s.kind != Step::Kind::kernel || s.cost < kLong) continue;
-      size_t end = 0;
-      auto gap = [&](size_t next) {
-        if (next <= end || next - end < kLeast || next - end <= s.spare_bytes) return;
-        s.spare_offset = end;
-        s.spare_bytes = next - end;
-      };
-      for (const Buffer& b : buffers) {
-        if (b.first > i || b.last < i) continue;
-        gap(b.offset);
-        end = std::max(end, b.offset + b.bytes);
-      }
-      gap(plan_.arena_bytes);
-    }
   }
 }
 
@@ -710,6 +622,9 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   for (const program::Constant& c : p_.constants)
     if (uint32_t slot = outside(c.value); slot != kNone)
       plan_.constants.emplace_back(slot, bound(c.tensor, places_.of(*c.value)));
+  // Runs on whatever streams find them there.
+  for (const Arena& a : plan_.arenas)
+    if (!plan_.constants.empty()) device::synchronize(device::current(a.place));
   for (const StateUse& s : p_.states) {
     StatePlan state{s.state, outside(s.initial), kNone, false, places_.of(*s.initial)};
     if (state.initial != kNone) group_of(*s.initial).state = &s;
@@ -728,12 +643,11 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   }
   for (const Ref<Value>& v : fetches) plan_.fetches.push_back(slot_[v->id]);
   for (Step& s : plan_.steps) s.cost = estimate_cost(plan_, s);
-  place_within(0);
-  place_block(0, 0);
-  plan_.arena_bytes = plan_.report_.arena = block_states_[0].placement.bytes;
-  plan_.report_.lower_bound = block_states_[0].placement.lower_bound;
   plan_.report_.steps = plan_.steps.size();
-  if (plan_.place.kind == DeviceKind::cpu) find_spare_memory();
+  const PlacedMemory placed = place_memory(plan_, memory_, request_.parallel);
+  plan_.report_.arena = placed.bytes;
+  plan_.report_.lower_bound = placed.lower_bound;
+  plan_.report_.parallel = placed.parallel;
 }
 
 std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request& request,

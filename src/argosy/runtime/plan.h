@@ -21,8 +21,10 @@
 // * Writing in place is two values sharing a slot. Optimizer updates, running statistics,
 //   element-wise ops over a value that dies, and state written in its own memory are one mechanism,
 //   and the memory planner need not know about any of them.
-// * Blocks of `if` and `while` are planned with the rest. Their memory is a part of the same arena
+// * Blocks of `if` and `while` are planned with the rest. Their memory is a part of the same arenas
 //   that lives as long as the step that owns them; a round of a loop plans and allocates nothing.
+// * Each place has an arena. A step runs where its operands are; what takes a value to another
+//   place is a step like any other, whose result lies in that place's arena.
 // * What has no known size (data-dependent shapes, arrays, row-sparse gradients) runs by dispatch.
 namespace argosy::runtime {
 
@@ -30,7 +32,7 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 
 struct MemorySlot {
   enum class Kind : uint8_t {
-    arena,  // at `offset` in the frame's arena
+    arena,  // at `offset` in the frame's arena of its place
     fresh,  // memory of its own, taken by the step that makes it: fetched, yielded, unknown sizes
     bound,  // input, state, constant or block argument: the memory of someone else
     view,   // of slot `base`, `offset` bytes from its start
@@ -45,6 +47,13 @@ struct MemorySlot {
   int64_t offset = 0;
   uint32_t base = kNone;  // also of values that may turn out to be views when they are made
   uint32_t id = 0;        // of the first value in it
+  uint32_t home = 0;      // the arena of its place, by number
+};
+
+// The memory of a place that a run takes at once.
+struct Arena {
+  Place place;
+  size_t bytes = 0;
 };
 
 struct Copy {
@@ -68,10 +77,12 @@ struct Step {
   std::vector<Copy> copies;       // before it runs
   std::vector<uint32_t> allocates, frees;
   uint32_t blocks[2] = {kNone, kNone};
+  Place place;          // where the kernel runs
   bool still = false;   // a view of what never moves: made with the frame
   bool effect = false;  // random numbers, I/O: in order among each other
   double cost = 0;      // estimated nanoseconds on one thread
-  // Bytes of the arena that nothing lives in during this step: for the kernel's temporary memory.
+  // Bytes of the first arena that nothing lives in during this step: for the kernel's temporary
+  // memory.
   size_t spare_offset = 0, spare_bytes = 0;
 };
 
@@ -117,7 +128,7 @@ struct PlanReport {
   size_t in_place = 0;     // results that took the memory of an operand
   size_t copies = 0;       // operands copied because someone still needs the old value
   size_t lower_bound = 0;  // most bytes of planned values that live at once
-  size_t arena = 0;        // bytes of the arena
+  size_t arena = 0;        // bytes of the arenas
   size_t fresh = 0;        // bytes of fetched and yielded values of known size
   size_t unplanned = 0;    // values of unknown size
   size_t parallel = 0;     // steps in segments that several threads run
@@ -157,7 +168,7 @@ class ARGOSY_API Plan {
   std::vector<uint32_t> feeds;  // kNone where nothing reads it
   std::vector<StatePlan> states;
   std::vector<std::pair<uint32_t, Tensor>> constants;
-  size_t arena_bytes = 0;
+  std::vector<Arena> arenas;  // one for each place that values are on; the first is that of `place`
   Place place;
 
   // Idle frames are kept for the next run.

@@ -14,6 +14,7 @@ std::string Plan::print() const {
     const MemorySlot& s = slots[i];
     m << ' ' << places[static_cast<int>(s.kind)] << i << ':' << s.dtype << s.shape;
     if (s.kind == MemorySlot::Kind::arena) m << '@' << s.offset;
+    if (s.home) m << " on " << arenas[s.home].place;
   };
   for (size_t b = 0; b < blocks.size(); ++b) {
     m << "block " << b << '\n';

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "argosy/op/dispatch.h"
-#include "argosy/op/placing.h"
 #include "argosy/streamed/pinned.h"
 
 namespace argosy::streamed {
@@ -13,11 +12,9 @@ Call::Call(const op::KernelDef& kernel, const op::KernelFrame& frame, const void
     : kernel_(kernel), op_(frame.op), attrs_(*frame.op.attrs, attrs), mirror_(mirror) {
   const auto flat = frame.in.flat();
   if (const uint32_t* ends = frame.in.ends()) ends_.assign(ends, ends + op_.inputs.size());
-  const op::Placing* placing = op::placing_of(op_);
   for (size_t i = 0; i < op_.inputs.size(); ++i) {
-    const bool host = placing && placing->reads_on_host(op_.inputs[i]);
     for (const Tensor& t : frame.in.list(i))
-      in_.push_back(host ? Descriptor::of_host(t) : Descriptor(t, mirror));
+      in_.push_back(op_.inputs[i].host ? Descriptor::of_host(t) : Descriptor(t, mirror));
   }
   for (const Tensor& t : frame.out) {
     out_.emplace_back(t, mirror);
@@ -41,9 +38,8 @@ void Call::find_uses(const op::KernelFrame& frame, const void* attrs) {
 }
 
 bool Call::waits() const {
-  return op_.effect == op::Effect::random || std::ranges::any_of(out_, [](const Descriptor& o) {
-           return o.defined() && !o.has_data();
-         });
+  return std::ranges::any_of(out_,
+                             [](const Descriptor& o) { return o.defined() && !o.has_data(); });
 }
 
 void Call::run() {

@@ -15,9 +15,10 @@ class Call {
 
   const char* name() const { return op_.name.c_str(); }
   const std::vector<Use>& uses() const { return uses_; }
-  // Whether the host must wait: for an output of a size that data decide, or because numbers are
-  // drawn from the CPU's generator, which others use too.
+  // Whether the host must wait: for an output of a size that data decide.
   bool waits() const;
+  // Whether it draws from the CPU's generators, which others use, too.
+  bool draws() const { return op_.effect == op::Effect::random; }
 
   // On the queue's thread.
   void run();

@@ -9,10 +9,12 @@
 #include <functional>
 #include <map>
 
+#include "argosy/base/draw_order.h"
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/host_work.h"
 #include "argosy/streamed/call.h"
 
 namespace argosy::streamed {
@@ -46,8 +48,10 @@ class StreamedDevice::Event final : public DeviceEvent {
     return static_cast<double>(end.nanoseconds - nanoseconds) * 1e-6;
   }
 
-  Ticket ticket;            // set before anybody else sees the event
-  int64_t nanoseconds = 0;  // written by the queue, read when it is done
+  Ticket ticket;  // set before anybody else sees the event
+  // Written by the queue, read when it is done.
+  int64_t nanoseconds = 0;
+  std::string failure;  // of the place, by then
 
  private:
   StreamedDevice& device_;
@@ -216,6 +220,17 @@ void StreamedDevice::copy_to_pinned(Stream stream, void* to, const void* from, s
                  {address(from), address(from) + bytes, false}, to, std::move(copy));
 }
 
+void StreamedDevice::copy_between(Stream stream, Place to_place, void* to, const void* from,
+                                  size_t bytes) {
+  check_place(to_place);
+  if (!bytes) return;
+  enqueue(stream, {"copy between devices", profile::Kind::copy},
+          {{address(from), address(from) + bytes, false}, {address(to), address(to) + bytes, true}},
+          [bytes, target = mirror_.alias(to), source = mirror_.alias(from)] {
+            std::memcpy(target, source, bytes);
+          });
+}
+
 // --- streams ---
 
 Stream StreamedDevice::make_stream(Place place) {
@@ -246,8 +261,9 @@ Ref<DeviceEvent> StreamedDevice::record(Stream stream) {
   MutexLock lock(mutex_);
   throw_failure(line.place);
   line.clock.add(host_);
-  event->ticket = push(line, [event] {
+  event->ticket = push(line, [this, event, place = line.place] {
     event->nanoseconds = std::chrono::steady_clock::now().time_since_epoch().count();
+    event->failure = failure_of(place);
   });
   return Ref<DeviceEvent>::share(event.get());
 }
@@ -255,14 +271,18 @@ Ref<DeviceEvent> StreamedDevice::record(Stream stream) {
 void StreamedDevice::wait(Stream stream, DeviceEvent& event) {
   check_process();
   Line& line = line_of(stream);
-  const Ticket& ticket = static_cast<Event&>(event).ticket;
+  const Ref<Event> awaited = Ref<Event>::share(static_cast<Event*>(&event));
   MutexLock lock(mutex_);
   throw_failure(line.place);
-  push(line, [queue = ticket.line->queue.get(), position = ticket.position] {
-    profile::Scope scope("wait for event", profile::Kind::wait);
-    queue->wait(position);
+  push(line, [this, awaited, place = line.place] {
+    {
+      profile::Scope scope("wait for event", profile::Kind::wait);
+      awaited->ticket.line->queue->wait(awaited->ticket.position);
+    }
+    // What another device did not do, this one must not go on with.
+    if (!awaited->failure.empty()) fail(place, awaited->failure);
   });
-  line.clock.add(ticket.clock);
+  line.clock.add(awaited->ticket.clock);
 }
 
 bool StreamedDevice::done(Stream stream) {
@@ -302,30 +322,28 @@ bool is_array(const Tensor& t) {
   return t.defined() && t.layout() == Layout::tensor_array;
 }
 
-// Null, or why the call cannot be enqueued.
-const char* why_not(const op::KernelFrame& frame) {
-  if (frame.op.effect == op::Effect::communicates) return "exchanges data with other processes";
-  if (frame.op.effect == op::Effect::io) return "does its work on the host";
-  if (std::ranges::any_of(frame.in.flat(), is_array) || std::ranges::any_of(frame.out, is_array))
-    return "keeps tensors in an array";
-  return nullptr;
-}
-
 }  // namespace
 
 void StreamedDevice::launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
                             Place place) {
-  const char* why = why_not(frame);
-  ARGOSY_CHECK(!why, not_implemented)
-      << '[' << frame.op.name << "] does not run on " << place << ": it " << why
-      << ", which this device cannot. Do this: move its operands to the CPU with .cpu().";
+  // What exchanges data with other processes is no work for a queue, which others wait for.
+  if (frame.op.effect == op::Effect::communicates)
+    return op::run_on_host(kernel, frame, attrs, place);
+  ARGOSY_CHECK(
+      !std::ranges::any_of(frame.in.flat(), is_array) && !std::ranges::any_of(frame.out, is_array),
+      not_implemented)
+      << '[' << frame.op.name << "] does not run on " << place
+      << ": it keeps tensors in an array, which this device cannot. Do this: describe it by "
+         ".on_host(), or move its operands to the CPU with .cpu().";
   auto call = std::make_shared<Call>(kernel, frame, attrs, mirror_);
-  if (Graph* graph = recording_on(device::current(place)); graph && call->waits()) {
+  if (Graph* graph = recording_on(device::current(place));
+      graph && (call->waits() || call->draws())) {
     graph->failed = true;
     return;
   }
-  const Ticket ticket = enqueue(device::current(place), {call->name(), profile::Kind::kernel},
-                                call->uses(), [call] { call->run(); });
+  const Ticket ticket =
+      enqueue(device::current(place), {call->name(), profile::Kind::kernel, call->draws()},
+              call->uses(), [call] { call->run(); });
   if (!call->waits()) return;
   {
     device::HostWait counted;
@@ -410,8 +428,36 @@ StreamedDevice::Ticket StreamedDevice::enqueue(Stream stream, What what,
   const std::string wrong = ledger_.use({what.name, at, line.clock}, uses);
   if (!wrong.empty()) throw Error(ErrorKind::device, wrong);
   if (log_) log_->push_back({what.name, at, line.clock});
+  if (what.draws) {
+    job = in_turn(std::move(job));
+    draws_on_ = line.queue.get();
+    last_draw_ = at.position;
+  }
   return push(line,
               [this, place = line.place, what, job = std::move(job)] { run(place, what, job); });
+}
+
+Queue::Job StreamedDevice::in_turn(Queue::Job job) const {
+  return [before = draws_on_, position = last_draw_, job = std::move(job)] {
+    if (before) before->wait(position);
+    job();
+  };
+}
+
+void StreamedDevice::wait_for_draws() {
+  if (stopped_ || getpid() != process_) return;
+  const Queue* queue;
+  uint64_t position;
+  {
+    MutexLock lock(mutex_);
+    for (const Line& line : lines_)
+      if (line.queue->is_here()) return;
+    queue = draws_on_;
+    position = last_draw_;
+  }
+  if (!queue || queue->done(position)) return;
+  device::HostWait counted;
+  queue->wait(position);
 }
 
 void StreamedDevice::run(Place place, What what, const Queue::Job& job) noexcept {
@@ -433,6 +479,11 @@ void StreamedDevice::fail(Place place, std::string text) {
   MutexLock lock(mutex_);
   std::string& failure = failures_[static_cast<size_t>(place.index)];
   if (failure.empty()) failure = std::move(text);
+}
+
+std::string StreamedDevice::failure_of(Place place) {
+  MutexLock lock(mutex_);
+  return failures_[static_cast<size_t>(place.index)];
 }
 
 void StreamedDevice::throw_failure(Place place) {
@@ -498,6 +549,7 @@ void start(const Options& options) {
     device::add(device.get());
     op::set_launcher(device.get());
     started = device.release();
+    random::before_draw.store([] { started->wait_for_draws(); });
     std::atexit(stop);
     return;
   }

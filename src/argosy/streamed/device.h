@@ -48,6 +48,10 @@ class StreamedDevice final : public Device, public op::Launcher {
   void copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) override;
   void copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) override;
 
+  bool copies_between() const override { return true; }
+  void copy_between(Stream stream, Place to_place, void* to, const void* from,
+                    size_t bytes) override;
+
   Stream make_stream(Place place) override;
   void drop_stream(Stream stream) noexcept override;
   Ref<DeviceEvent> record(Stream stream) override;
@@ -67,6 +71,8 @@ class StreamedDevice final : public Device, public op::Launcher {
   // Waits for everything, and forgets what failed. For tests: others see a device that failed stay
   // failed.
   void forget_failures();
+  // For who draws on the host.
+  void wait_for_draws();
   // Drops what has not begun, and waits for what has; nothing is taken after that. At the end of
   // the process: kernels need what the process is made of, such as the code that oneDNN makes.
   void stop();
@@ -111,15 +117,19 @@ class StreamedDevice final : public Device, public op::Launcher {
   struct What {
     const char* name;
     profile::Kind kind;
+    bool draws = false;  // from the CPU's generators
   };
   // Runs the job in stream order. Throws what is wrong with the uses, and what failed before.
   Ticket enqueue(Stream stream, What what, const std::vector<Use>& uses, Queue::Job job);
   // The same for a copy whose other end is pinned.
   void enqueue_pinned(Stream stream, What what, const Use& use, const void* pinned, Queue::Job job);
   Ticket push(Line& line, Queue::Job job) ARGOSY_REQUIRES(mutex_);
+  // The job, after all that draws and was enqueued before.
+  Queue::Job in_turn(Queue::Job job) const ARGOSY_REQUIRES(mutex_);
   void wait(const Ticket& ticket) ARGOSY_EXCLUDES(mutex_);
   void run(Place place, What what, const Queue::Job& job) noexcept;
   void fail(Place place, std::string text) ARGOSY_EXCLUDES(mutex_);
+  std::string failure_of(Place place) ARGOSY_EXCLUDES(mutex_);  // empty: none
   void throw_failure(Place place) ARGOSY_REQUIRES(mutex_);
 
   static thread_local Ref<DeviceGraph> recording_;
@@ -135,6 +145,8 @@ class StreamedDevice final : public Device, public op::Launcher {
   std::vector<std::string> failures_ ARGOSY_GUARDED_BY(mutex_);  // of each place; empty: none
   PinnedMemory pinned_ ARGOSY_GUARDED_BY(mutex_);
   std::optional<std::vector<Entry>> log_ ARGOSY_GUARDED_BY(mutex_);
+  const Queue* draws_on_ ARGOSY_GUARDED_BY(mutex_) = nullptr;  // where the last job that draws is
+  uint64_t last_draw_ ARGOSY_GUARDED_BY(mutex_) = 0;           // its position
   Mutex memory_mutex_;  // taken last, for opening and closing blocks; addresses need no lock
   Mirror mirror_;
 };

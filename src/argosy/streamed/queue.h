@@ -26,6 +26,8 @@ class Queue {
   uint64_t pushed() const;
   bool done(uint64_t position) const;
   void wait(uint64_t position) const;
+  // Whether the calling thread is the queue's.
+  bool is_here() const { return thread_.get_id() == std::this_thread::get_id(); }
 
  private:
   void run(std::string name, int64_t most_delay_us);

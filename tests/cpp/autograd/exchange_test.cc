@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/math/math.h"
 #include "tests/cpp/autograd/leaf.h"
 #include "tests/cpp/tensors.h"
@@ -12,6 +14,7 @@
 namespace argosy::autograd {
 namespace {
 
+using test::counting;
 using test::elements;
 using test::leaf;
 using test::number;
@@ -256,6 +259,71 @@ TEST(Exchange, OpsThatAreProductsSayThatTheyComputeApart) {
   EXPECT_TRUE(apart(ops::multiply(a, b)));
   EXPECT_FALSE(apart(ops::add(a, b)));
   EXPECT_FALSE(apart(ops::divide(a, b)));
+}
+
+// Takes the gradient of w in parts, and writes down which, and the first element of each.
+void take_parts(Log& log, const Tensor& w, std::vector<int64_t> ends) {
+  log.exchange(w, "w");
+  auto part = [&log, leaf = &slot(w), ends](size_t k) {
+    const int64_t begin = k ? ends[k - 1] : 0;
+    const float first = elements(leaf->grad)[static_cast<size_t>(begin * leaf->grad.dim(1))];
+    log.words.push_back(std::to_string(k) + ": " + std::to_string(static_cast<int>(first)));
+  };
+  slot(w).parts = {ends, part};
+}
+
+TEST(Exchange, TheGradientOfAWeightIsTakenInParts) {
+  Log log;
+  const Tensor x = leaf(counting({3, 4})), w = leaf(counting({4, 2})), b = leaf(counting({2}));
+  take_parts(log, w, {1, 3, 4});
+  log.exchange(b, "b");
+  log.gradient_of(x, "x");
+  const Tensor y = ops::linear(x, w, b);
+  run_backward(y, true);
+  ASSERT_EQ(log.words.size(), 6u);  // b's place is that of w
+  std::erase(log.words, "b");
+  EXPECT_EQ(log.words, (Words{"0: 12", "1: 15", "2: 21", "w", "x"}));
+  EXPECT_EQ(elements(grad_of(w)), (Floats{12, 12, 15, 15, 18, 18, 21, 21}));
+  EXPECT_EQ(elements(grad_of(b)), (Floats{3, 3}));
+  // Into what was cleared, and a second time.
+  log.words.clear();
+  clear_grad(w, true);
+  run_backward(y, true);
+  EXPECT_EQ(log.words[0], "0: 12");
+  EXPECT_EQ(elements(grad_of(w)), (Floats{12, 12, 15, 15, 18, 18, 21, 21}));
+  // What is there is added to as a whole.
+  log.words.clear();
+  run_backward(y);
+  EXPECT_EQ(std::ranges::count_if(log.words, [](auto& word) { return word.size() > 1; }), 0);
+  EXPECT_EQ(elements(grad_of(w)), (Floats{24, 24, 30, 30, 36, 36, 42, 42}));
+}
+
+TEST(Exchange, RowsOfAStackTakeAllOfIt) {
+  Log log;
+  const Tensor x = counting({2, 3, 4}), w = leaf(counting({4, 2}));
+  take_parts(log, w, {2, 4});
+  run_backward(ops::linear(x, w, {}));
+  EXPECT_EQ(log.words, (Words{"0: 60", "1: 72", "w"}));
+  EXPECT_EQ(elements(grad_of(w)), (Floats{60, 60, 66, 66, 72, 72, 78, 78}));
+}
+
+// Hooks see whole gradients; what several nodes make, or another op, is a sum or has no rows.
+TEST(Exchange, OtherGradientsAreNotTakenInParts) {
+  const Tensor x = counting({3, 2});
+  const auto words = [&](auto&& value, bool hooked = false) {
+    Log log;
+    const Tensor w = leaf(counting({2, 2}));
+    take_parts(log, w, {1, 2});
+    if (hooked) log.gradient_of(w, "hook");
+    run_backward(value(w));
+    return log.words;
+  };
+  const auto linear = [&](const Tensor& w) { return ops::linear(x, w, {}); };
+  EXPECT_EQ(words(linear, true), (Words{"hook", "w"}));
+  EXPECT_EQ(words([&](const Tensor& w) { return ops::linear(linear(w), w, {}); }), Words{"w"});
+  EXPECT_EQ(words([&](const Tensor& w) { return ops::linear(w, w, {}); }), Words{"w"});
+  EXPECT_EQ(words([&](const Tensor& w) { return ops::matmul(x, w); }), Words{"w"});
+  EXPECT_EQ(words(linear), (Words{"0: 6", "1: 9", "w"}));
 }
 
 TEST(Exchange, GradDoesNotReachLeaves) {

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstring>
+#include <fstream>
 
 #include "argosy/comm/choice.h"
 #include "tests/cpp/comm/world.h"
@@ -105,6 +106,24 @@ TEST(Choice, FollowsTheModelOfTheLinks) {
         EXPECT_LE(seconds_of(a, ranks, bytes, {}), seconds_of(a, ranks, 4 * bytes, {}));
 }
 
+TEST(Choice, AFileMayHaveTheModel) {
+  const std::string path = testing::TempDir() + "links";
+  std::ofstream(path) << "40us,3us,25gbit\nmore\n";
+  EXPECT_EQ(links_text(path), "40us,3us,25gbit");
+  EXPECT_EQ(links_text("1us,2us,3gbit"), "1us,2us,3gbit");
+  EXPECT_EQ(links_text(""), "");
+  std::ofstream(path).close();
+  for (const std::string& none : {path, path + "/none"}) {
+    try {
+      links_text(none);
+      ADD_FAILURE() << none;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("expected a file with a line as 30us,5us,10gbit, got"),
+                std::string::npos);
+    }
+  }
+}
+
 TEST(Choice, WrongWords) {
   EXPECT_EQ(algorithm_of(""), Algorithm::automatic);
   for (Algorithm a : kAll) EXPECT_EQ(algorithm_of(name_of(a)), a);
@@ -125,6 +144,37 @@ TEST(Choice, WrongWords) {
     EXPECT_NE(error([=] { links_of(text); }).find("as in 30us,5us,10gbit, got '"),
               std::string::npos)
         << text;
+}
+
+// A part of the world may have a way of its own: its sums have the bits of that way.
+TEST(Choice, AGroupHasAWayOfItsOwn) {
+  constexpr int kRanks = 4;
+  std::vector<std::vector<float>> got(kRanks), want(kRanks);
+  const auto into = [](std::vector<std::vector<float>>& out, bool own) {
+    return [&out, own](ProcessGroup& world) {
+      std::shared_ptr<ProcessGroup> part;
+      if (own) part = world.subgroup({0, 1, 2, 3}, 20, Algorithm::ring);
+      Tensor x = numbers(world.rank(), 5000);
+      for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = 1 / (1 + x.data<float>()[i]);
+      (part ? *part : world).all_reduce({x}, Reduce::sum);
+      out[static_cast<size_t>(world.rank())] = values<float>(x);
+    };
+  };
+  for (const auto& e : run_ranks(Over::mesh, kRanks, 20, into(got, true))) EXPECT_EQ(e, "");
+  for (const auto& e : run_ranks(Over::ring, kRanks, 20, into(want, false))) EXPECT_EQ(e, "");
+  EXPECT_EQ(got, want);
+  for (const auto& e : run_ranks(Over::mesh, kRanks, 20, into(want, false))) EXPECT_EQ(e, "");
+  EXPECT_NE(got, want);
+}
+
+TEST(Choice, RanksThatGiveAGroupOtherWaysDisagree) {
+  const auto errors = run_ranks(Over::mesh, 3, 20, [](ProcessGroup& world) {
+    world.subgroup({0, 1, 2}, 20, world.rank() == 1 ? Algorithm::ring : Algorithm::tree);
+  });
+  for (const std::string& e : errors) {
+    EXPECT_NE(e.find("by ring on rank 1"), std::string::npos) << e;
+    EXPECT_NE(e.find("by tree on rank"), std::string::npos) << e;
+  }
 }
 
 // Two ranks that were told to go different ways do not begin.

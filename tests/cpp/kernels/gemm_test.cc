@@ -146,6 +146,32 @@ TEST(Gemm, ThreadsDoNotChangeTheResult) {
   set_num_threads(threads);
 }
 
+// One thread does not cut products that several do.
+TEST(Gemm, ThreadsDoNotChangeTheResultOfAnyShape) {
+  const int threads = num_threads();
+  std::mt19937 draw(7);
+  const auto between = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(draw);
+  };
+  for (int round = 0; round < 60; ++round) {
+    const bool trans_a = between(0, 1), trans_b = between(0, 3) == 0;
+    const int64_t m = between(1, 500), n = between(1, 700), k = between(1, 1200);
+    const auto a = random_values<float>(m * k, 1), b = random_values<float>(k * n, 2);
+    const auto bias = random_values<float>(n, 3);
+    Epilogue epilogue;
+    if (between(0, 1)) epilogue.bias = bias.data();
+    if (between(0, 1)) epilogue.activation = Activation::relu;
+    std::vector<float> one(static_cast<size_t>(m * n)), four(one);
+    for (auto* c : {&one, &four}) {
+      set_num_threads(c == &one ? 1 : 4);
+      gemm(DType::float32, trans_a, trans_b, m, n, k, 1, a.data(), trans_a ? m : k, b.data(),
+           trans_b ? k : n, 0, c->data(), n, epilogue);
+    }
+    EXPECT_EQ(one, four) << trans_a << ' ' << trans_b << ' ' << m << 'x' << n << 'x' << k;
+  }
+  set_num_threads(threads);
+}
+
 TEST(Gemm, ZeroBetaForgetsNaN) {
   float nan = std::numeric_limits<float>::quiet_NaN();
   for (int64_t side : {4, 100, 400}) {

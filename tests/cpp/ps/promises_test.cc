@@ -132,33 +132,6 @@ TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
 }
 
 // What was acknowledged is not passed over because its table is another one now.
-TEST_F(Promises, ALogIsOfTheTablesItWasWrittenWith) {
-  const std::vector<TableConfig> before = options_.tables;
-  start();
-  ASSERT_EQ(code(push(kOne, 1, {1, 2})), Code::ok);
-  const auto refused = [&](auto&& change) {
-    options_.tables = before;
-    change();
-    return error_of([&] { kill_and_start(); });
-  };
-  const auto wider = [&] { options_.tables[0].accessor.dim = 8; };
-  const auto other_rule = [&] { options_.tables[0].accessor.embedding.rule = "sgd"; };
-  EXPECT_NE(refused(wider).find("changes of table 0 (rows: plain dim=2"), std::string::npos);
-  EXPECT_NE(refused(other_rule).find("which is another one now"), std::string::npos);
-  EXPECT_NE(refused([&] { options_.tables[1].size = 60; }).find("dense: 6 numbers, sum"),
-            std::string::npos);
-  EXPECT_NE(refused([&] { options_.tables.pop_back(); }).find("which this server does not have"),
-            std::string::npos);
-  // Without the file, as an earlier version left it, records themselves tell.
-  const auto forgets = [&] {
-    wider();
-    fs::remove(options_.directory + "/server-0-of-1/log/tables.json");
-  };
-  EXPECT_NE(refused(forgets).find("does not fit table 0 as it is now"), std::string::npos);
-  EXPECT_EQ(refused([&] { options_.tables.push_back(sum_table(2, "sparse")); }), "");
-  EXPECT_EQ(value(1), 1);
-}
-
 // --- load ---
 
 TEST_F(Promises, ALoadWhoseAnswerWasLostDoesNotUndoWhatCameAfter) {

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <thread>
 
 #include "argosy/base/file.h"
+#include "argosy/base/json.h"
 #include "tests/cpp/ps/recovery_host.h"
 
 namespace argosy::ps {
@@ -129,7 +129,7 @@ TEST_F(Recovery, ALongLogBringsASnapshot) {
   host->options_.snapshot_log_bytes = kBytes;
   host->recover();
   const auto of = [&](const char* name) {
-    return nlohmann::json::parse(host->durability().stats())[name].get<uint64_t>();
+    return parse_json(host->durability().stats())[name].get<uint64_t>();
   };
   std::vector<Key> keys(1000);
   std::iota(keys.begin(), keys.end(), 0);

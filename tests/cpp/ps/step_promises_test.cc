@@ -91,6 +91,30 @@ TEST_F(StepPromises, TheSuccessorOfOneThatHadEndedGoesOn) {
   EXPECT_EQ(value(5), 5);
 }
 
+// What two workers made is their mean, also where the next job on the directory has one or three.
+TEST_F(StepPromises, StepsAreReplayedWithAsManyWorkersAsMadeThem) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(push_step(kOne, 0, 1, 0, 2), Code::ok);
+  ASSERT_EQ(push_step(kTwo, 1, 1, 0, 4), Code::ok);
+  ASSERT_EQ(end(kOne, 0, 0), Code::timeout);
+  ASSERT_EQ(end(kTwo, 1, 0), Code::ok);
+  ASSERT_EQ(push_step(kTwo, 1, 2, 1, 100), Code::ok);  // a step that nobody ends
+  ASSERT_EQ(value(5), 3);
+  options_.workers = 1;
+  kill_and_start({kThree});
+  EXPECT_EQ(value(5), 3);
+  EXPECT_EQ(greet(kThree).answer.next_step, 0u);
+  ASSERT_EQ(push_step(kThree, 0, 1, 0, 2), Code::ok);
+  ASSERT_EQ(end(kThree, 0, 0), Code::ok);
+  ASSERT_EQ(value(5), 5);
+  options_.workers = 3;
+  kill_and_start({kThree});
+  EXPECT_EQ(value(5), 5);
+  kill_and_start({kThree});
+  EXPECT_EQ(value(5), 5);
+}
+
 TEST_F(StepPromises, ASuccessorJoinsTheRoundThatIsOpen) {
   start();
   greet(kTwo, 1);
@@ -204,6 +228,29 @@ TEST_F(RoundPromises, ASuccessorOfOneThatEndedIsWaitedFor) {
   EXPECT_EQ(next, 2u);
   ASSERT_EQ(meet(0, next, "all_gather", Gather::parts).failure.code, Code::timeout);
   EXPECT_FALSE(meet(1, 2, "all_gather", Gather::parts).failure);
+}
+
+// Servers that keep a log outlive a job. That its workers ended is not what those of the next do.
+TEST_F(RoundPromises, WorkersOfTheNextJobMeet) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(meet(0, 1, "end", Gather::last).failure.code, Code::timeout);
+  ASSERT_FALSE(meet(1, 1, "end", Gather::last).failure);
+  for (const bool killed : {true, false}) {
+    if (killed) kill_and_start();
+    const uint64_t next = greet(kOne, 0).answer.next_round;
+    EXPECT_EQ(greet(kTwo, 1).answer.next_round, next);
+    EXPECT_EQ(meet(0, next, "barrier", Gather::barrier).failure.code, Code::timeout);
+    EXPECT_FALSE(meet(1, next, "barrier", Gather::barrier).failure);
+    EXPECT_FALSE(meet(0, next, "barrier", Gather::barrier).failure);
+    EXPECT_EQ(meet(1, next + 1, "all_gather", Gather::parts).failure.code, Code::timeout);
+    EXPECT_FALSE(meet(0, next + 1, "all_gather", Gather::parts).failure);
+    ASSERT_EQ(meet(1, next + 2, "end", Gather::last).failure.code, Code::timeout);
+    ASSERT_FALSE(meet(0, next + 2, "end", Gather::last).failure);
+    kill_and_start();
+    greet(kTwo, 1);
+    ASSERT_FALSE(meet(1, next + 2, "end", Gather::last).failure);  // its answer was lost
+  }
 }
 
 }  // namespace

@@ -153,6 +153,45 @@ TEST_F(Streamed, ThereIsNoOtherPlace) {
   error_of(ErrorKind::already_exists, [] { start({.count = 3}); });
 }
 
+TEST_F(Streamed, AProcessHasOneKindOfAccelerator) {
+  const std::string text =
+      error_of(ErrorKind::already_exists, [] { device::add(&device::of(kPlace)); });
+  EXPECT_NE(text.find("[device] 'streamed' cannot be added: 'streamed' is there. Do this: use one "
+                      "such device in a process."),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(Streamed, CopiesBetweenPlacesCastBroadcastAndDoNotWait) {
+  const Tensor wide = Tensor::empty({2, 3}, DType::float64, kOther);
+  const Tensor x = there(floats({3}, {1, 2, 3}));
+  const Tensor flipped = test::permuted(there(counting({3, 2})), {1, 0});
+  const uint64_t before = device::host_waits();
+  op::copy_into(wide, x);
+  const Tensor first = op::to_place(wide, kPlace);
+  op::copy_into(wide, flipped);
+  EXPECT_EQ(device::host_waits(), before);
+  EXPECT_EQ(elements<double>(op::to_host(first)), (std::vector<double>{1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ(elements<double>(op::to_host(wide)), (std::vector<double>{0, 2, 4, 1, 3, 5}));
+}
+
+// Those of other streams than the copy's are work that it must be put after by the caller.
+TEST_F(Streamed, ACopyBetweenPlacesIsWorkOfItsStreams) {
+  const Stream side = device::of(kPlace).make_stream(kPlace);
+  Tensor x;
+  {
+    On other(side);
+    x = there(counting({8}));
+    x = ops::add(x, x);
+  }
+  const std::string text = error_of(ErrorKind::device, [&] { op::to_place(x, kOther); });
+  EXPECT_NE(text.find("[copy between devices] on stream 0 reads"), std::string::npos) << text;
+  device::of(kPlace).wait({kPlace, 0}, *device::of(kPlace).record(side));
+  EXPECT_EQ(elements(op::to_host(op::to_place(x, kOther))).back(), 14);
+  device::synchronize(kPlace);
+  device::of(kPlace).drop_stream(side);
+}
+
 TEST_F(Streamed, OperandsOfTwoPlacesAreRefused) {
   const Tensor x = floats({1}, {1});
   const std::string text = error_of(ErrorKind::invalid_argument, [&] { ops::add(x, there(x)); });

@@ -2,7 +2,6 @@
 
 #include "argosy/op/copy.h"
 #include "argosy/op/define.h"
-#include "argosy/op/placing.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/streamed/device.h"
 #include "tests/cpp/tensors.h"
@@ -32,10 +31,10 @@ void repeat(KernelFrame& f, const NoAttrs&) {
 ARGOSY_OP(probe_repeat, NoAttrs)
     .input("x", kFloating)
     .input("count", kIndex)
+    .host()
     .output("out")
     .kernel("loop", repeat)
     .done();
-const bool probe_repeat_placed = op::place_op("probe_repeat", {.host_inputs = {"count"}});
 
 void count(KernelFrame& f, const NoAttrs&) {
   count_seen = *f.in[0].data<int64_t>();
@@ -43,15 +42,20 @@ void count(KernelFrame& f, const NoAttrs&) {
 }
 ARGOSY_OP(probe_count, NoAttrs)
     .input("count", kIndex)
+    .host()
     .input("beside")
     .shape_only()
     .output("out")
     .kernel("host", count)
+    .on_host()
     .done();
-const bool probe_count_placed = op::place_op("probe_count", op::on_host({"count"}));
 // The same, but it does not say that it reads its operand there.
-ARGOSY_OP(probe_peek, NoAttrs).input("count", kIndex).output("out").kernel("host", count).done();
-const bool probe_peek_placed = op::place_op("probe_peek", op::on_host());
+ARGOSY_OP(probe_peek, NoAttrs)
+    .input("count", kIndex)
+    .output("out")
+    .kernel("host", count)
+    .on_host()
+    .done();
 
 void scribble(KernelFrame& f, const NoAttrs&) {
   f.in[0].data<float>()[0] = 5;

@@ -221,7 +221,7 @@ def test_settings_are_checked(tmp_path):
     for settings, error, text in (
         ({"batch_size": 0}, ValueError, "batch_size"),
         ({"thread_num": 0}, ValueError, "thread_num"),
-        ({"bad_lines": "ignore"}, ValueError, "'error' or 'skip'"),
+        ({"bad_lines": "ignore"}, ValueError, "bad_lines: expected one of error, skip"),
         ({"pipe_command": 3}, TypeError, "pipe_command"),
         ({"timeout": 0}, ValueError, r"\[dataset\] timeout: expected seconds > 0.*math.inf"),
         ({"timeout": "long"}, ValueError, "timeout"),

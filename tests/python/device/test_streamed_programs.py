@@ -211,3 +211,40 @@ def test_steps_that_repeat_are_launched_as_graphs(streamed):
     before = _core.graph_launches()
     np.testing.assert_allclose(losses(), want, rtol=0 if STREAMED else 1e-5)
     assert _core.graph_launches() >= before + 4
+
+
+@strict
+@pytest.mark.parametrize("size", [8, 200])
+def test_runs_of_one_plan_on_streams_that_do_not_wait_for_each_other(streamed, size):
+    """Each stream has memory of its own for them, and constants are there for all."""
+    constant = paddle.to_tensor(np.full([size], 0.5, "float32"))
+    step = paddle.jit.to_static(lambda x: (paddle.tanh(x @ x + constant) @ x * 0.25).mean())
+    x = paddle.full([size, size], 0.1)
+    side = paddle.device.Stream()
+    side.wait_stream(paddle.device.current_stream())  # for x and the constant, and nothing later
+    found = []
+    for _ in range(4):
+        found.append(step(x))
+        with paddle.device.stream_guard(side):
+            found.append(step(x))
+            found.append(step(x))
+    paddle.device.synchronize()
+    assert len({v.item() for v in found}) == 1
+
+
+@strict
+def test_a_training_step_moves_from_stream_to_stream(streamed):
+    net = network()
+    step = paddle.jit.compile_step(
+        net, F.cross_entropy, paddle.optimizer.SGD(0.1, parameters=net.parameters())
+    )
+    x, y = paddle.to_tensor(X), paddle.to_tensor(Y)
+    losses = []
+    for _ in range(3):
+        for stream in (paddle.device.Stream(), paddle.device.Stream()):
+            stream.wait_stream(paddle.device.current_stream())
+            with paddle.device.stream_guard(stream):
+                losses.append(step(x, y))
+            paddle.device.current_stream().wait_stream(stream)
+    losses = [float(v) for v in losses]
+    assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]

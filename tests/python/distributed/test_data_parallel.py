@@ -23,9 +23,18 @@ def test_networks_train_as_one(network, count):
         assert "all is well" in rank.text
 
 
+IN_PARTS = {"ARGOSY_COMM_ENGINE": "tcp", "PARTS": "1"}
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_exchange_while_backward_goes_on(count):
     for rank in ranks.run("overlap", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_exchange_of_parts_of_a_gradient(count):
+    for rank in ranks.run("overlap", count, environ=IN_PARTS, limit=120):
         assert "all is well" in rank.text
 
 
@@ -38,8 +47,9 @@ def test_parameters_that_are_left_out(count):
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("seed", [1, 2])  # an even one: all parameters are used
 def test_random_passes(seed, count):
-    for rank in ranks.run("random_passes", count, str(seed), "30"):
-        assert "all is well" in rank.text
+    for environ in ({}, IN_PARTS):
+        for rank in ranks.run("random_passes", count, str(seed), "30", environ=environ):
+            assert "all is well" in rank.text
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -117,3 +127,30 @@ def test_large_gradients_travel_in_several_buckets():
     half = _FORMS.index((argosy.float16, False))
     plan = _Plan(weights, range(4), [half, half, 0, dense], [0] * 4, [1 << 30])
     assert plan.early == [[0], [1], [3]] and sorted(plan.dtypes) == [0, 1, 3]
+
+
+def test_the_last_large_gradient_travels_in_parts():
+    limits = [1 << 20, 25 << 20]
+    dense = _FORMS.index((argosy.float32, False))
+
+    def parts(shapes):
+        forms, once = [dense] * len(shapes), [0] * len(shapes)
+        plan = _Plan(
+            [argosy.ones(s) for s in shapes], range(len(shapes)), forms, once, limits, True
+        )
+        return (plan.ends and plan.early[plan.parted]), plan.ends
+
+    large, thin, flat = [1024, 1024], [2, 1 << 19], [1 << 20]  # 4 MB each
+    assert parts([large, [10], large, [10]]) == ([2], [256, 512, 768, 1024])
+    assert parts([large, flat]) == ([1], [1 << 18, 1 << 19, 3 << 18, 1 << 20])
+    assert parts([[300, 512]]) == (None, None)  # 0.6 MB is no more than a part
+    assert parts([[400, 1024]]) == ([0], [133, 266, 400])
+    assert parts([large, thin]) == (None, None)  # too few rows
+    assert parts([[10]]) == (None, None)
+    # What is as small as a bias goes after it, also where it came before.
+    plan = _Plan(
+        [argosy.ones(s) for s in (large, [10], large)], range(3), [dense] * 3, [0] * 3, limits, True
+    )
+    assert plan.early == [[0], [2], [1]] and plan.parted == 1 and plan.place == {0: 0, 2: 1, 1: 2}
+    small = [[300, 300]] * 20  # several in a bucket
+    assert parts([large, *small]) == (None, None)

@@ -78,6 +78,31 @@ def test_collectives_in_other_ways(count, environ):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("engine", ["tcp", ""])
+def test_a_group_and_a_strategy_name_the_way_of_sums(engine):
+    for rank in ranks.run("algorithms", 4, limit=120, environ={"ARGOSY_COMM_ENGINE": engine}):
+        assert "all is well" in rank.text
+
+
+def test_a_model_of_the_links_is_measured(tmp_path):
+    file = tmp_path / "links"
+    environ = {"ARGOSY_COMM_ENGINE": "tcp"}
+    ranks.run("measures", 2, str(file), environ=environ, limit=120)
+    found = re.fullmatch(r"(\S+)us,(\S+)us,(\S+)gbit\n", file.read_text())
+    latency, message, gbit = (float(value) for value in found.groups())
+    assert 0 < latency < 1e5 and 0 < message < 1e5 and 0.01 < gbit < 1e4, found[0]
+    for rank in ranks.run("collectives", 2, environ={**environ, "ARGOSY_COMM_LINKS": str(file)}):
+        assert "all is well" in rank.text
+    for rank in ranks.finish(ranks.start("measures", 2, str(file))):
+        assert "expected two processes that a network joins, got 2 that share memory" in rank.text
+
+
+def test_a_model_of_the_links_that_is_not_there(tmp_path):
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_COMM_LINKS": str(tmp_path / "nothing")}
+    for rank in ranks.finish(ranks.start("collectives", 2, environ=environ)):
+        assert "ARGOSY_COMM_LINKS: expected a file with a line as 30us,5us,10gbit" in rank.text
+
+
 @pytest.mark.parametrize("count", [4, 5])
 def test_a_host_split_in_two(count):
     """Ranks that say they are on two hosts share memory within each."""
@@ -108,42 +133,6 @@ def test_pickles_need_a_secret(tmp_path):
         assert "2.0 [distributed.all_gather_object] objects are pickled" in rank.text, rank.text
 
 
-@needs_hosts
-def test_a_host_that_is_cut_off(tmp_path):
-    with Hosts(3) as hosts:
-        started = start(hosts, 1, "fails", "wait-collective", environ={"FOLDER": str(tmp_path)})
-        try:
-            for number in range(3):
-                ranks.wait_for(tmp_path / str(number), 60)
-            hosts.cut(1)
-            before = time.monotonic()
-            for rank in (started[0], started[2]):
-                rank.collect(30)
-            assert time.monotonic() - before < 20
-        finally:
-            started[1].process.kill()
-        for rank in (started[0], started[2]):
-            assert rank.code == 3, rank.text
-            assert re.search(r"RankLostError: .*rank 1 has ended", rank.text), rank.text
-
-
-@needs_hosts
-def test_the_host_of_the_store_that_is_cut_off(tmp_path):
-    with Hosts(3) as hosts:
-        started = start(hosts, 1, "fails", "wait-collective", environ={"FOLDER": str(tmp_path)})
-        try:
-            for number in range(3):
-                ranks.wait_for(tmp_path / str(number), 60)
-            hosts.cut(0)
-            for rank in started:
-                rank.collect(30)
-        finally:
-            for rank in started:
-                rank.process.kill()
-        for rank in (started[0], started[2]):
-            assert rank.code == 3 and "RankLostError" in rank.text, rank.text
-
-
 def stores_of(token):
     """Processes that keep the store of the job with this secret."""
     found = []
@@ -159,21 +148,28 @@ def stores_of(token):
 
 @needs_hosts
 @pytest.mark.parametrize("cut", [0, 1])
-def test_the_store_does_not_wait_for_a_host_that_is_cut_off(tmp_path, cut):
+def test_a_host_that_is_cut_off(tmp_path, cut):
+    """Those who can still talk say who is lost, also where it is the store's host; the store ends."""
     token = secrets.token_hex(8)
     with Hosts(3) as hosts:
         environ = {"FOLDER": str(tmp_path), "ARGOSY_JOB_TOKEN": token}
         started = start(hosts, 1, "fails", "wait-collective", environ=environ)
+        waiting = (started[0], started[2])
         try:
             for number in range(3):
                 ranks.wait_for(tmp_path / str(number), 60)
             assert len(stores_of(token)) == 1
             hosts.cut(cut)
-            for rank in (started[0], started[2]):
+            before = time.monotonic()
+            for rank in waiting:
                 rank.collect(30)
+            assert time.monotonic() - before < 20
         finally:
             for rank in started:
                 rank.process.kill()
+        for rank in waiting:
+            assert rank.code == 3 and "RankLostError" in rank.text, rank.text
+            assert cut == 0 or "rank 1 has ended" in rank.text, rank.text
         before = time.monotonic()
         while stores_of(token):
             assert time.monotonic() - before < 30, "the store is still there"

@@ -37,12 +37,17 @@ def test_losses_are_those_of_one_process(way, precision):
         ("differ", "RanksDisagreeError"),
     ],
 )
-def test_a_captured_step_fails_on_all(way, error, count):
+def test_a_captured_step_fails_on_all(way, error, count, tmp_path):
     limit = {"ARGOSY_COMM_TIMEOUT": "5"} if way == "late" else {}
-    started = ranks.start("program_fails", count, way, environ=limit)
+    started = ranks.start("program_fails", count, way, str(tmp_path), environ=limit)
     for number, rank in enumerate(ranks.finish(started, 60)):
         if number == count - 1 and way in ("killed", "leaves"):
             assert rank.code == (-9 if way == "killed" else 0)
             continue
         assert rank.code == 3, f"rank {number} ended with {rank.code}:\n{rank.text}"
         assert f"{error}: " in rank.text, rank.text
+
+
+def test_collectives_are_in_the_profilers_trace():
+    for rank in ranks.run("profiled", 2):
+        assert "all is well" in rank.text

@@ -230,6 +230,22 @@ def test_a_server_is_restarted_with_its_state_only(launch, tmp_path):
     assert f"state in {state} ['mark']" in job.log("serverlog.0")
 
 
+def test_a_server_without_a_snapshot_ends_the_job(launch):
+    """Nobody would give its dense parameters their first values again."""
+    program = pathlib.Path(__file__).parents[1] / "ps" / "programs" / "click.py"
+    settings = '{"steps": 1000000, "say": true}'
+    options = ("--servers=1", "--workers=1", "--durability=snapshot", "--grace=1")
+    job = launch(program.read_text(), "sync", settings, options=options)
+    job.until(lambda: (job.logs / "workerlog.0").exists() and "step" in job.log("workerlog.0"))
+    for pid in job.members():
+        if b"TRAINING_ROLE=PSERVER" in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+    code, out, err = job.wait()
+    assert code == 1
+    assert "server 0 died before its first snapshot" in err
+    assert "Do this: start the job again" in err
+
+
 # The server leaves a mark in its state; all go on until the file `end` is there.
 _WAITS = """
 import os, time

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.timeout(300)
         ("in_programs",),
         ("data_parallel",),
         ("overlap",),
+        ("sync_norm",),
         ("as_one", "mlp"),
         *(("trains_in_programs", way, "float64") for way in ("eager", "to_static", "compile_step")),
     ],

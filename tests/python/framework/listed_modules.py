@@ -3,6 +3,7 @@ what came of it: `listed_modules.py PACKAGE MODULE...`. PACKAGE, which the modul
 under argosy run, paddle.
 """
 
+import collections
 import importlib
 import json
 import os
@@ -29,20 +30,36 @@ def verdict(path):
     return "kept"
 
 
-def in_child(path):
+def in_child(function, *arguments):
+    """What function(*arguments) gives in a forked process, or the text of its error."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
+        os.close(ours)
         try:
-            text = verdict(path)
+            found = function(*arguments)
         except BaseException as error:
-            text = repr(error)
-        os.write(theirs, text.encode())
+            found = repr(error)
+        with os.fdopen(theirs, "w") as pipe:
+            json.dump(found, pipe)
         os._exit(0)
-    os.waitpid(child, 0)
     os.close(theirs)
     with os.fdopen(ours) as pipe:
-        return pipe.read()
+        found = json.load(pipe)
+    os.waitpid(child, 0)
+    return found
 
 
-print(json.dumps({path: in_child(f"{package}.{path}") for path in sys.argv[2:]}))
+def verdicts(above, paths):
+    """Imports the package once; what is imported from it is so in a process of its own."""
+    importlib.import_module(above)
+    return {path: in_child(verdict, path) for path in paths}
+
+
+of_package = collections.defaultdict(list)
+for path in sys.argv[2:]:
+    of_package[f"{package}.{path}".rpartition(".")[0]].append(f"{package}.{path}")
+found = {}
+for above, paths in of_package.items():
+    found.update(in_child(verdicts, above, paths))
+print(json.dumps({path: found[f"{package}.{path}"] for path in sys.argv[2:]}))

@@ -180,3 +180,11 @@ def test_a_format_that_is_not_there(tmp_path):
         ValueError, match="format: expected one of argosy, paddle, pdmodel, got 'pickle'"
     ):
         paddle.jit.save(nn.ReLU(), str(tmp_path / "f"), input_spec=[X], format="pickle")
+
+
+def test_a_program_that_is_nested_deep_is_refused(tmp_path):
+    paddle.jit.save(nn.Linear(4, 2), str(tmp_path / "net"), input_spec=[X], format="paddle")
+    deep = "[" * 200_000 + "]" * 200_000
+    (tmp_path / "net.json").write_text('{"base_code": {"magic": "pir"}, "program": %s}' % deep)
+    with pytest.raises(ValueError, match=r"no Program of Paddle: .*nested deeper than 500"):
+        paddle.jit.load(str(tmp_path / "net"))

@@ -91,3 +91,14 @@ def test_parameter_containers():
     table.update([("b", second)])
     assert list(table) == ["a", "b"] and table["b"] is second and len(table) == 2
     assert [name for name, _ in table.named_parameters()] == ["a", "b"]
+
+
+def test_other_names_of_arguments():
+    layers = nn.LayerList(modules=[nn.ReLU()])
+    layers.append(module=nn.Tanh())
+    layers.insert(0, module=nn.GELU())
+    layers.extend(modules=[nn.ELU()])
+    assert kinds(layers) == ["GELU", "ReLU", "Tanh", "ELU"]
+    named = nn.LayerDict(modules={"a": nn.ReLU()})
+    named.update(modules={"b": nn.Tanh()})
+    assert list(named.keys()) == ["a", "b"]

@@ -166,3 +166,56 @@ def test_what_a_layer_keeps_can_be_assigned():
     assert loss(paddle.zeros([2, 2]), paddle.to_tensor([0, 1])).tolist()[1] == pytest.approx(
         2.0794415
     )
+
+
+IMAGE = paddle.ones([1, 2, 4, 4])
+
+
+@pytest.mark.parametrize(
+    "layer, x",
+    [
+        (nn.Conv1D(2, 3, 3), paddle.ones([1, 2, 4])),
+        (nn.Conv2D(2, 3, 3), IMAGE),
+        (nn.Conv3D(2, 3, 1), paddle.ones([1, 2, 2, 2, 2])),
+        (nn.Embedding(4, 2), paddle.to_tensor([1])),
+        (nn.Pad2D(1), IMAGE),
+        (nn.UpsamplingNearest2D(scale_factor=2), IMAGE),
+        (nn.UpsamplingBilinear2D(scale_factor=2), IMAGE),
+        (nn.LPPool2D(2, 2), IMAGE),
+        (nn.AdaptiveMaxPool2D(1), IMAGE),
+        (nn.GLU(1), IMAGE),
+    ],
+)
+def test_the_input_by_its_other_name(layer, x):
+    assert layer(input=x).tolist() == layer(x).tolist()
+
+
+def test_the_names_of_a_subclass_are_its_own():
+    class Scaled(nn.Conv2D):
+        def forward(self, input):
+            return super().forward(input) * 2
+
+    assert Scaled(2, 3, 3)(input=IMAGE).shape == [1, 3, 2, 2]
+    with pytest.raises(TypeError, match="'x'"):
+        Scaled(2, 3, 3)(x=IMAGE)
+
+
+def test_the_label_by_its_other_name():
+    x, y = paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([1.5, 4.0])
+    assert nn.SmoothL1Loss()(x, target=y).item() == nn.SmoothL1Loss()(x, y).item()
+
+
+@pytest.mark.parametrize(
+    "make, reduction",
+    [
+        (lambda: nn.MSELoss(size_average=False), "sum"),
+        (lambda: nn.L1Loss(reduce=False), "none"),
+        (lambda: nn.CrossEntropyLoss(size_average=True), "mean"),
+        (lambda: nn.CrossEntropyLoss(None, False), "sum"),
+        (lambda: nn.NLLLoss(None, True), "mean"),
+        (lambda: nn.TripletMarginLoss(size_average=False, reduce=True), "sum"),
+    ],
+)
+def test_old_arguments_of_losses(make, reduction):
+    with pytest.raises(ValueError, match=f"Do this: pass reduction='{reduction}'"):
+        make()

@@ -360,6 +360,7 @@ BAD_HEADERS = {
     "gap": {"a": {"dtype": "U8", "shape": [4], "data_offsets": [4, 8]}},
     "rest": {"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}},
     "metadata of numbers": {"__metadata__": {"a": 1}, "a": ONE},
+    "complex128 of no list": {"__metadata__": {"argosy.complex128": '"a"'}, "a": ONE},
     "bool of twos": {"a": {"dtype": "BOOL", "shape": [8], "data_offsets": [0, 8]}},
     "twice": b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}, '
     b'"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}',

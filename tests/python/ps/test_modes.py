@@ -14,6 +14,7 @@ import pytest
 from argosy.distributed.launch import ports
 
 PROGRAM = str(pathlib.Path(__file__).parent / "programs" / "click.py")
+ON_DEVICE = str(pathlib.Path(__file__).parent / "programs" / "on_device.py")
 LIMIT = 240
 
 
@@ -111,6 +112,15 @@ def test_modes_that_do_not_wait_learn_the_same_problem(mode):
         assert worker["auc"] > one["auc"] - 0.03
 
 
+@pytest.mark.parametrize("settings", [{}, {"optimizer": "adam", "rate": 0.01, "decay": True}])
+def test_workers_with_a_device(settings):
+    """What goes to servers and comes from them travels through the host."""
+    here = trained("sync", steps=20, **settings)
+    there = trained("sync", steps=20, program=ON_DEVICE, **settings)
+    for a, b in zip(here, there):
+        np.testing.assert_allclose(b["predictions"], a["predictions"], rtol=1e-5, atol=1e-6)
+
+
 def write_files(folder, sizes):
     draw = np.random.RandomState(2)
     files = []
@@ -147,6 +157,16 @@ def test_a_model_is_saved_and_servers_start_from_it(tmp_path):
     np.testing.assert_allclose(after["predictions"], before["predictions"], rtol=0, atol=1e-6)
 
 
+def test_the_next_job_goes_on_with_other_workers_and_another_rate(tmp_path):
+    """What servers keep in a log is what the workers of then made of it."""
+    environ = {"ARGOSY_PS_DURABILITY": "log", "ARGOSY_PS_DIRECTORY": str(tmp_path)}
+    first = trained("sync", environ=environ, optimizer="adagrad", rate=0.2, steps=20)
+    for workers in (1, 3):
+        again = trained("sync", workers=workers, environ=environ, steps=0, optimizer="adagrad")
+        for worker in again:
+            np.testing.assert_array_equal(worker["predictions"], first[0]["predictions"])
+
+
 @pytest.mark.parametrize("servers", [1, 2])
 def test_what_all_workers_call_is_done_once(servers, tmp_path):
     program = str(pathlib.Path(PROGRAM).parent / "closing.py")
@@ -154,7 +174,8 @@ def test_what_all_workers_call_is_done_once(servers, tmp_path):
         first, second = job.results()
     # The increment has all rows, and one decay leaves them. Loaded rows are as they were, and go by a second
     # decay only, as the 40 others do.
-    assert first == second == {"trained": 80, "shrunk": 80, "shows": 10, "loaded": 120, "saved": 80}
+    counts = {"trained": 80, "shrunk": 80, "loaded": 120, "saved": 80, "again": 80}
+    assert first == second == {**counts, "shows": 10}
     for folder, rows in (("whole", 40), ("delta", 80), ("shrunk", 80)):
         assert saved_rows(tmp_path / folder) == rows, folder
 

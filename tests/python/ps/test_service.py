@@ -160,6 +160,13 @@ class TestErrors:
             _ps.Client(workers=-1)
         with pytest.raises(ValueError, match="at least one server"):
             _ps.Client()
+        for text, problem in [("[1]", "expected a JSON object"), ("{", "parse error")]:
+            with pytest.raises(ValueError, match=problem):
+                _ps.Server(text)
+        nested = "[" * 200_000 + "]" * 200_000  # who walks it by recursion ends there
+        for text in ('{"tables": %s}' % nested, '{"tables": "%s"}' % nested):
+            with pytest.raises(ValueError, match="nested deeper than 500"):
+                _ps.Server(text)
 
     @pytest.mark.parametrize(
         "change, text",

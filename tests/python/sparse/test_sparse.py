@@ -186,3 +186,9 @@ def test_creation():
     ):
         with pytest.raises(ValueError, match="Do this"):
             make()
+
+
+def test_sparse_tensors_are_tensors():
+    held = argosy.ones([2, 2]).to_sparse_coo(2)
+    assert argosy.is_tensor(held) and argosy.is_tensor(obj=held.to_sparse_csr())
+    assert not argosy.is_tensor(type(held)) and not argosy.is_tensor(None)

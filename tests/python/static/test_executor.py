@@ -364,3 +364,16 @@ def test_a_line_alone_is_taken_where_operations_take_it(start):
     exe = start()
     with pytest.raises(ValueError, match="'z' should have dimensions = 3"):
         exe.run(feed={"z": X}, fetch_list=[z])
+
+
+def test_as_numpy():
+    held = static.global_scope().var("held").get_tensor()
+    assert argosy.base.executor.as_numpy(held) is None
+    held.set(np.float32([[1], [2]]), argosy.CPUPlace())
+    found = argosy.base.executor.as_numpy([held, [held]], copy=True)
+    assert found[0].tolist() == found[1][0].tolist() == [[1.0], [2.0]]
+    held.set_recursive_sequence_lengths([[1, 1]])
+    with pytest.raises(RuntimeError, match="expected rows of one length"):
+        argosy.base.executor.as_numpy(held)
+    with pytest.raises(AssertionError, match="expected DenseTensor, got int"):
+        argosy.base.executor.as_numpy(3)

@@ -111,3 +111,17 @@ def test_switch_used_wrongly():
             switch.case(x),
         ):
             pass
+
+
+@pytest.mark.parametrize("pred", [[1], 1.5, None, "x"])
+def test_a_choice_asks_for_a_tensor(pred):
+    with pytest.raises(
+        TypeError, match=r"\[cond\] pred: expected a bool tensor of one element, got"
+    ):
+        static.nn.cond(pred, lambda: 1, lambda: 2)
+
+
+def test_a_loop_asks_for_one_element():
+    i = argosy.zeros([1])
+    with pytest.raises(TypeError, match="cond must return a bool tensor of one element. Do this: "):
+        static.nn.while_loop(lambda i: argosy.ones([2, 2]) < 3, lambda i: i + 1, [i])

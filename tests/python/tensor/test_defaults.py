@@ -40,3 +40,9 @@ def test_assign_takes_the_dtypes_of_numpy():
     assert argosy.assign(True).dtype == argosy.bool
     y = argosy.zeros([2])
     assert argosy.assign(argosy.ones([2]), y) is y and y.tolist() == [1, 1]
+
+
+def test_full_of_a_complex_number_is_complex128():
+    assert argosy.full([2], 1 + 2j).dtype == argosy.complex128
+    assert argosy.full([2], 1 + 2j, "complex64").dtype == argosy.complex64
+    assert argosy.full([2], 7).dtype == argosy.full([2], 7.5).dtype == argosy.float32

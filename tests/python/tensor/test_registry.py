@@ -72,11 +72,11 @@ def test_nobody_else_gives_tensor_attributes():
     assert set(vars(argosy.Tensor)) <= set(registry.TABLE.entries)
 
 
-def test_what_replaces_an_op_is_known():
+def test_what_replaces_an_op_or_an_attribute_is_known():
     replacing = {n for n, e in registry.TABLE.entries.items() if e.replaces is not None}
     shapes = {"expand", "reshape", "reshape_", "tile", "transpose", "transpose_"}
     indices = {"gather", "index_select", "scatter", "scatter_"}
-    assert replacing == {"cumsum_", "scale"} | shapes | indices
+    assert replacing == {"cumsum_", "scale", "size"} | shapes | indices
 
 
 def test_what_only_values_of_programs_have():

@@ -76,3 +76,14 @@ def test_other_operands():
         SHAPE + "a"
     assert (SHAPE + np.array([1, 1])).tolist() == [3, 4]
     assert (np.array([1, 1]) + SHAPE).tolist() == [3, 4]
+
+
+def test_the_number_of_elements_also_gives_sizes():
+    x = paddle.ones([2, 3])
+    assert x.size == 6 and isinstance(x.size, int) and repr(x.size) == "6" and x.size + 1 == 7
+    assert x.size() == [2, 3] and x.size(0) == 2 and x.size(-1) == 3
+    assert paddle.ones([]).size == 1 and paddle.ones([]).size() == []
+    assert paddle.ones([0, 3]).size == 0
+    assert type(pickle.loads(pickle.dumps(x.size))) is int
+    with pytest.raises(IndexError):
+        x.size(2)

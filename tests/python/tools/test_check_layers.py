@@ -76,3 +76,9 @@ def test_headers_show_no_third_party(check):
     assert (
         "shows rocksdb/db.h" in check("ps/table/a.h", "#pragma once", "#include <rocksdb/db.h>")[0]
     )
+
+
+def test_what_stands_behind_a_header_is_included_through_it(check):
+    line = "#include <nlohmann/json.hpp>"
+    assert "is behind src/argosy/base/json.h" in check("ps/a.cc", line)[0]
+    assert check("base/json.h", "#pragma once", line) == []

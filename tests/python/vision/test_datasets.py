@@ -123,7 +123,7 @@ def test_files_are_found_in_the_data_home(tmp_path, monkeypatch):
 def test_wrong_arguments():
     with pytest.raises(AssertionError, match="unknown mode"):
         datasets.MNIST(mode="validate")
-    with pytest.raises(ValueError, match="'pil' or 'cv2', got 'jax'"):
+    with pytest.raises(ValueError, match="backend: expected one of pil, cv2, got 'jax'"):
         datasets.MNIST(backend="jax")
 
 

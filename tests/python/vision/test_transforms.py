@@ -130,7 +130,7 @@ def test_to_tensor():
     assert F.to_tensor(PICTURE.convert("1")).max().item() == 1.0
     with pytest.raises(TypeError, match=r"\[to_tensor\] expected a PIL image.*got list"):
         F.to_tensor([1, 2])
-    with pytest.raises(ValueError, match="'CHW' or 'HWC', got 'XYZ'"):
+    with pytest.raises(ValueError, match="data_format: expected one of CHW, HWC, got 'XYZ'"):
         F.to_tensor(IMAGE, "XYZ")
 
 

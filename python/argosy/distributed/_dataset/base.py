@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
-from argosy._support import dtype_name, no_effect, unsupported
+from argosy._support import check_choice, dtype_name, no_effect, unsupported
 from argosy._waits import checked_seconds, data_timeout
 
 _READ_AHEAD = 4  # batches that wait for each thread
@@ -34,6 +34,21 @@ class DatasetBase:
     sequences; another takes as many numbers as its sizes after the first say. int64 variables take
     unsigned feature signs up to 2**64 - 1 and hold the same bits. Blank lines are passed over. Files
     may be packed by gzip.
+
+    Example:
+        >>> import tempfile
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 2], "float32")
+        >>> dataset = argosy.distributed.QueueDataset()
+        >>> dataset.init(batch_size=2, use_var=[x])
+        >>> with tempfile.NamedTemporaryFile("w") as file:
+        ...     _ = file.write("2 0.5 2.5\\n2 1.0 0.0\\n")
+        ...     file.flush()
+        ...     dataset.set_filelist([file.name])
+        ...     exe = argosy.static.Executor()
+        ...     exe.infer_from_dataset(dataset=dataset)
+        >>> dataset.get_bad_line_count()
+        0
     """
 
     def __init__(self):
@@ -136,8 +151,7 @@ class DatasetBase:
         self._download_cmd = _text("download_cmd", download_cmd)
 
     def _set_bad_lines(self, bad_lines):
-        if bad_lines not in ("error", "skip"):
-            raise ValueError(f"[dataset] bad_lines: expected 'error' or 'skip', got {bad_lines!r}.")
+        check_choice("dataset", "bad_lines", bad_lines, ("error", "skip"))
         self._skip_bad_lines = bad_lines == "skip"
 
     def _set_timeout(self, timeout):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy import tensor as tensors
-from argosy.jit.capture import capturing
+from argosy._capturing import capturing
 
 __all__ = []
 

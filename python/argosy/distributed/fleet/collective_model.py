@@ -8,6 +8,7 @@ import importlib
 from argosy import amp, nn
 from argosy._support import no_effect
 from argosy.distributed._buckets import average, average_in
+from argosy.distributed._groups import default_group, new_group
 from argosy.distributed.parallel import DataParallel
 
 from .utils.recomputation import recompute
@@ -17,7 +18,7 @@ __all__ = []
 # What distributed_model does; all else of a strategy belongs to the optimizer.
 _SWITCHES = """
 amp amp_configs recompute recompute_configs sync_batch_norm fp16_allreduce find_unused_parameters
-fuse_grad_size_in_MB last_comm_group_size_MB communication_hook
+fuse_grad_size_in_MB last_comm_group_size_MB communication_hook communication_algorithm
 """.split()
 
 
@@ -60,10 +61,18 @@ def distribute(model, strategy, several, keeps_gradients):
         comm_buffer_size=strategy.fuse_grad_size_in_MB,
         last_comm_buffer_size=strategy.last_comm_group_size_MB,
         find_unused_parameters=strategy.find_unused_parameters,
+        group=group_of_gradients(strategy, "fleet.distributed_model"),
     )
     parallel._keeps_gradients = keeps_gradients
     parallel.register_comm_hook(_hook(strategy))
     return parallel
+
+
+def group_of_gradients(strategy, what):
+    """The group whose processes exchange gradients as a strategy says. All of them call it."""
+    if strategy.communication_algorithm is None:
+        return default_group(what)
+    return new_group(algorithm=strategy.communication_algorithm)
 
 
 def _hook(strategy):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from argosy.distributed._groups import default_group
 from argosy.distributed._program_exchange import ProgramExchange, start_alike
 
+from .collective_model import group_of_gradients
+
 __all__ = []
 
 _MEGABYTE = 1 << 20
@@ -15,8 +17,8 @@ def exchange_gradients(program, strategy):
 
     Args:
         program (Program): Of the loss. Where DataParallel layers have said how, it stays at that.
-        strategy (DistributedStrategy): fuse_grad_size_in_MB, last_comm_group_size_MB and fp16_allreduce
-            say how.
+        strategy (DistributedStrategy): fuse_grad_size_in_MB, last_comm_group_size_MB, fp16_allreduce and
+            communication_algorithm say how.
     """
     if program._exchanges:
         return
@@ -25,7 +27,8 @@ def exchange_gradients(program, strategy):
         for size in (strategy.last_comm_group_size_MB, strategy.fuse_grad_size_in_MB)
     ]
     wire = "float16" if strategy.fp16_allreduce else None
-    program._exchanges.append(ProgramExchange(default_group("fleet.minimize"), limits, wire=wire))
+    group = group_of_gradients(strategy, "fleet.minimize")
+    program._exchanges.append(ProgramExchange(group, limits, wire=wire))
 
 
 def begin_alike(startup):

@@ -29,7 +29,7 @@ _STATE = "parameter_server.state"
 _LEAVING = 16
 _HERE, _LEAVES, _GONE, _LAST = range(4)
 _LEAVE_SECONDS = 5
-_LOADS = 1 << 32  # and from here on a row says how often the first worker loaded
+_LOADS = 1 << 32  # at multiples of it a row begins for each time that the first worker loaded
 _LOAD_SECONDS = 3600
 
 
@@ -252,7 +252,7 @@ class ServedRuntime(Runtime):
         )
         self._taken = 0  # steps there were when dense parameters were last taken
         self._day = None  # the last one that set_date was told
-        self._loads = 0  # that this worker waited for
+        self._loads = 0  # that this worker made or waited for
         for program in programs:
             # Rows of async would be older by a step; those of geo are the worker's own anyway.
             asked = self._mode_name == "async" and self._settings.prefetch
@@ -305,6 +305,7 @@ class ServedRuntime(Runtime):
     def run_server(self):
         settings = self._settings
         index = self._roles._server_index()
+        self._check_not_emptied(index)
         server = _ps().Server(
             endpoint=self._roles._get_pserver_endpoints()[index],
             index=index,
@@ -329,6 +330,21 @@ class ServedRuntime(Runtime):
             self._serve(server)
         finally:
             servers.clear()
+
+    def _check_not_emptied(self, index):
+        """A server that comes back before its first snapshot has no dense parameters any more, and nobody
+        gives their first values again."""
+        settings = self._settings
+        again = os.environ.get("PADDLE_RESTART_COUNT", "0") not in ("", "0")
+        if not again or settings.durability != "snapshot" or self._load_from:
+            return
+        own = f"server-{index}-of-{self._roles._server_num()}"
+        if not os.path.exists(os.path.join(settings.server_directory(index), own, "snapshot.json")):
+            raise RuntimeError(
+                f"[fleet.run_server] server {index} died before its first snapshot, so what it held is "
+                "lost: going on would train another model. Do this: start the job again; with "
+                "--snapshot_seconds there are snapshots sooner, with --durability log nothing is lost."
+            )
 
     def _serve(self, server):
         """Until it is stopped, or nobody comes any more."""
@@ -598,21 +614,31 @@ class ServedRuntime(Runtime):
         return True
 
     def _load_tables(self, what, dirname, mode, *table):
-        """By the first worker, for which the others that call this wait: how often it did is in a row,
-        whose key no model has."""
+        """By the first worker, for which the others that call this wait: each time it loaded has a row,
+        whose key no model of another job has. (A model of this one brings rows of loads that were.)"""
         import numpy as np
 
         connection = self._sent(what)
-        key = np.array([_LOADS + zlib.crc32(self._settings.token.encode())], "uint64")
+        first = (zlib.crc32(self._settings.token.encode()) | 1) * _LOADS
+        done = np.zeros(1, "float32")
+
+        def is_done(load):
+            key = np.array([first + load], "uint64")
+            connection.pull_sparse(self._state, key, done, False)
+            return done[0] > 0
+
         if self._roles._is_first_worker():
             connection.load(os.path.abspath(dirname), mode, *table)
+            while is_done(self._loads):  # by one whose place this worker took
+                self._loads += 1
+            key = np.array([first + self._loads], "uint64")
             connection.push_sparse(self._state, key, np.ones(1, "float32"))
+            self._loads += 1
             return
+        load, deadline = self._loads, time.monotonic() + _LOAD_SECONDS
         self._loads += 1
-        done, deadline = np.zeros(1, "float32"), time.monotonic() + _LOAD_SECONDS
         while True:
-            connection.pull_sparse(self._state, key, done, True)
-            if done[0] >= self._loads:
+            if is_done(load):
                 return
             if time.monotonic() > deadline:
                 raise TimeoutError(

@@ -107,10 +107,7 @@ class DataLoader:
                 "DataLoader", "workers hold prefetch_factor batches each, and none is copied to a device",
                 use_buffer_reader=(use_buffer_reader, True), reader_buffer_size=(reader_buffer_size, 2),
             )  # fmt: skip
-        _require(
-            reader_buffer_size > 0,
-            f"[DataLoader] reader_buffer_size: expected a positive int, got {reader_buffer_size}.",
-        )
+        _check_numbers(num_workers, reader_buffer_size, prefetch_factor, timeout)
         self.use_buffer_reader = use_buffer_reader
         self.reader_buffer_size = reader_buffer_size
         self.prefetch_factor = prefetch_factor
@@ -122,14 +119,6 @@ class DataLoader:
         _require(
             not self._as_feeds or feed_list is not None,
             "[DataLoader] feed_list should be set when return_list=False",
-        )
-        _require(
-            num_workers >= 0, f"[DataLoader] num_workers: expected an int >= 0, got {num_workers}."
-        )
-        _require(timeout >= 0, f"[DataLoader] timeout: expected seconds >= 0, got {timeout}.")
-        _require(
-            prefetch_factor > 0,
-            f"[DataLoader] prefetch_factor: expected a positive int, got {prefetch_factor}.",
         )
         self.num_workers = num_workers
         self.use_shared_memory = use_shared_memory and num_workers > 0
@@ -151,30 +140,7 @@ class DataLoader:
                 )
         else:
             self.dataset_kind = _MapKind.MAP
-        if batch_sampler is not None:
-            _require(
-                batch_size == 1 and not shuffle and not drop_last,
-                "[DataLoader] batch_size, shuffle and drop_last are the batch_sampler's business. "
-                "Do this: leave them out, or leave out batch_sampler.",
-            )
-            self.batch_sampler = batch_sampler
-            self.batch_size = None
-        elif batch_size is None:
-            self.batch_sampler = None
-            self.batch_size = None
-        else:
-            _require(
-                batch_size > 0,
-                f"[DataLoader] batch_size: expected None or a positive int, got {batch_size}.",
-            )
-            self.batch_size = batch_size
-            self.batch_sampler = (
-                None
-                if self.dataset_kind == _MapKind.ITER
-                else BatchSampler(
-                    dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last
-                )
-            )
+        self._divide(batch_sampler, batch_size, shuffle, drop_last)
         self.drop_last = drop_last
         self.shuffle = shuffle
         self.auto_collate_batch = self.batch_sampler is not None or self.batch_size is not None
@@ -185,6 +151,26 @@ class DataLoader:
                 stacklevel=2,
             )
             self.num_workers = 0
+
+    def _divide(self, batch_sampler, batch_size, shuffle, drop_last):
+        """How the data set becomes batches: batch_sampler and batch_size."""
+        self.batch_sampler, self.batch_size = batch_sampler, None
+        if batch_sampler is not None:
+            _require(
+                batch_size == 1 and not shuffle and not drop_last,
+                "[DataLoader] batch_size, shuffle and drop_last are the batch_sampler's business. "
+                "Do this: leave them out, or leave out batch_sampler.",
+            )
+        elif batch_size is not None:
+            _require(
+                batch_size > 0,
+                f"[DataLoader] batch_size: expected None or a positive int, got {batch_size}.",
+            )
+            self.batch_size = batch_size
+            if self.dataset_kind == _MapKind.MAP:
+                self.batch_sampler = BatchSampler(
+                    self.dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last
+                )
 
     @staticmethod
     def from_generator(
@@ -309,6 +295,16 @@ class _Delivery:
     def __call__(self, batch, copy):
         with device_guard(self._place):
             return _to_tensors(batch, copy)
+
+
+def _check_numbers(num_workers, reader_buffer_size, prefetch_factor, timeout):
+    for name, number, least, expected in (
+        ("num_workers", num_workers, 0, "an int >= 0"),
+        ("reader_buffer_size", reader_buffer_size, 1, "a positive int"),
+        ("prefetch_factor", prefetch_factor, 1, "a positive int"),
+        ("timeout", timeout, 0, "seconds >= 0"),
+    ):
+        _require(number >= least, f"[DataLoader] {name}: expected {expected}, got {number}.")
 
 
 def _one_place(places):

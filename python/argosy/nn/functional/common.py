@@ -383,37 +383,8 @@ def interpolate(
     mode = mode.lower()
     check_choice("interpolate", "mode", mode, ("area", *_RANKS))
     rank = len(x.shape)
-    if size is None and scale_factor is None:
-        raise ValueError(
-            "[interpolate] needs size or scale_factor, got neither. Do this: pass one of them."
-        )
-    if mode in _RANKS and rank not in _RANKS[mode]:
-        raise ValueError(
-            f"[interpolate] mode '{mode}' needs x with "
-            f"{' or '.join(str(r) for r in _RANKS[mode])} dimensions, got shape "
-            f"{list(x.shape)}. Do this: reshape it, or use another mode."
-        )
-    check_choice("interpolate", "align_mode", align_mode, (0, 1))
-    if align_corners and mode in ("nearest", "area"):
-        raise ValueError(
-            f"[interpolate] align_corners=True has no meaning for mode '{mode}'. Do this: "
-            "leave it out, or use linear, bilinear, trilinear or bicubic."
-        )
-    formats = _INTERPOLATE_FORMATS.get(rank)
-    if formats is None:
-        raise ValueError(
-            f"[interpolate] x: expected 3 to 5 dimensions, got shape {list(x.shape)}. Do "
-            "this: reshape it."
-        )
-    if data_format is not None:
-        argument = f"data_format of x with {rank} dimensions"
-        check_choice("interpolate", argument, data_format, formats)
-    if size is not None and scale_factor is not None:
-        raise ValueError(
-            "[interpolate] size and scale_factor exclude one another, got both. Do this: "
-            "pass one of them."
-        )
-    channel_last = data_format == formats[1]
+    _check_interpolation(x, size, scale_factor, mode, align_corners, align_mode, data_format)
+    channel_last = data_format == _INTERPOLATE_FORMATS[rank][1]
     sizes, scales = [], []
     if size is not None:
         sizes = _as_list(size)
@@ -447,6 +418,41 @@ def interpolate(
     return ops.interpolate(
         x, sizes, scales, mode, bool(align_corners), align_mode, channel_last, bool(antialias)
     )
+
+
+def _check_interpolation(x, size, scale_factor, mode, align_corners, align_mode, data_format):
+    """Raises for arguments of interpolate that do not go together."""
+    rank = len(x.shape)
+    if size is None and scale_factor is None:
+        raise ValueError(
+            "[interpolate] needs size or scale_factor, got neither. Do this: pass one of them."
+        )
+    if mode in _RANKS and rank not in _RANKS[mode]:
+        raise ValueError(
+            f"[interpolate] mode '{mode}' needs x with "
+            f"{' or '.join(str(r) for r in _RANKS[mode])} dimensions, got shape "
+            f"{list(x.shape)}. Do this: reshape it, or use another mode."
+        )
+    check_choice("interpolate", "align_mode", align_mode, (0, 1))
+    if align_corners and mode in ("nearest", "area"):
+        raise ValueError(
+            f"[interpolate] align_corners=True has no meaning for mode '{mode}'. Do this: "
+            "leave it out, or use linear, bilinear, trilinear or bicubic."
+        )
+    formats = _INTERPOLATE_FORMATS.get(rank)
+    if formats is None:
+        raise ValueError(
+            f"[interpolate] x: expected 3 to 5 dimensions, got shape {list(x.shape)}. Do "
+            "this: reshape it."
+        )
+    if data_format is not None:
+        argument = f"data_format of x with {rank} dimensions"
+        check_choice("interpolate", argument, data_format, formats)
+    if size is not None and scale_factor is not None:
+        raise ValueError(
+            "[interpolate] size and scale_factor exclude one another, got both. Do this: "
+            "pass one of them."
+        )
 
 
 def _scaled(size, scale):

@@ -234,6 +234,44 @@ def ctc_loss(
     )  # fmt: skip
 
 
+def edit_distance(
+    input,
+    label,
+    normalized=True,
+    ignored_tokens=None,
+    input_length=None,
+    label_length=None,
+):
+    """Levenshtein distance: the fewest insertions, deletions and substitutions that make a label of an
+    input.
+
+    Args:
+        input (Tensor): [batch, longest input] integers.
+        label (Tensor): [batch, longest label] integers.
+        normalized (bool): divide each distance by the length of its label.
+        ignored_tokens (list[int], optional): what is left out of both first.
+        input_length, label_length (Tensor, optional): [batch] integers; default: whole rows.
+
+    Returns:
+        tuple[Tensor, Tensor]: How many rows there are, int64 [1], and their distances, float32 [batch, 1]:
+        the order in which Paddle's function gives them, not that of its documentation.
+
+    Raises:
+        ValueError: shapes do not fit, a length is longer than its row, or a label whose length divides is
+            empty.
+
+    Examples:
+        >>> guess, truth = argosy.to_tensor([[1, 2, 3]]), argosy.to_tensor([[1, 3, 4, 1]])
+        >>> rows, distance = argosy.nn.functional.loss.edit_distance(guess, truth, normalized=False)
+        >>> distance.tolist(), rows.tolist()
+        ([[3.0]], [1])
+    """
+    distance, rows = ops.edit_distance(
+        input, label, input_length, label_length, bool(normalized), list(ignored_tokens or [])
+    )
+    return rows, distance
+
+
 def rnnt_loss(
     input,
     label,

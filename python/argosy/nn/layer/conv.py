@@ -6,7 +6,7 @@ import functools
 import operator
 
 from argosy import _core
-from argosy._support import check_choice
+from argosy._support import also_named, check_choice
 
 from .. import functional as F
 from ..functional._args import CHANNEL_LAST, int_list, spatial_padding
@@ -206,16 +206,19 @@ class _Convolution(Ranked, _ConvNd):
 
 
 class Conv1D(_Convolution, dims=1):
+    @also_named(input="x")
     def forward(self, x):
         return self._convolve(_core.ops.conv1d, x)
 
 
 class Conv2D(_Convolution, dims=2):
+    @also_named(input="x")
     def forward(self, x):
         return self._convolve(_core.ops.conv2d, x)
 
 
 class Conv3D(_Convolution, dims=3):
+    @also_named(input="x")
     def forward(self, x):
         return self._convolve(_core.ops.conv3d, x)
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
-from argosy._support import alias
+from argosy._support import alias, renamed
 from argosy.base import unique_name
 from argosy.base.parameter import EagerParamBase
 
@@ -136,6 +136,8 @@ class Layer(LayerMembers, LayerState):
     # -- calling ---------------------------------------------------------------------------------
 
     def __call__(self, *inputs, **kwargs):
+        if kwargs:
+            kwargs = renamed(self.forward, kwargs)
         own = self.__dict__
         if own["_built"] and not own["_forward_pre_hooks"] and not own["_forward_post_hooks"]:
             return self.forward(*inputs, **kwargs)

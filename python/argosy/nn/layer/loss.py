@@ -6,7 +6,8 @@ from argosy import _core, tensor
 
 from .. import functional as F
 from ..functional._args import check_reduction
-from ._forwarding import ForwardingLayer, keeps
+from ._forwarding import keeps
+from ._losses import Loss as _Loss
 from .layers import Layer
 
 __all__ = [
@@ -34,13 +35,6 @@ __all__ = [
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
 ]
-
-
-class _Loss(ForwardingLayer):
-    _repr_shows = ()
-
-    def forward(self, input, label):
-        return self._forwards_to(input, label, *self._kept())
 
 
 class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
@@ -130,7 +124,8 @@ class CrossEntropyLoss(_Loss, function=F.cross_entropy):
         use_softmax=True,
         label_smoothing=0.0,
         name=None,
-    ): ...
+    ):
+        self._check_ignored(ignore_index)
 
 
 class MSELoss(_Loss, function=F.mse_loss):
@@ -222,6 +217,7 @@ class NLLLoss(_Loss, function=F.nll_loss):
 
     @keeps
     def __init__(self, weight=None, ignore_index=-100, reduction="mean", name=None):
+        self._check_ignored(ignore_index)
         check_reduction(reduction, "nll_loss")
 
 

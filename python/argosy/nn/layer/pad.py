@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy._core import Tensor
+from argosy._support import also_named
 
 from .. import functional as F
 from ._forwarding import Ranked
@@ -43,6 +44,7 @@ class _PadNd(Ranked, Layer):
         self._data_format = data_format
         self._name = name
 
+    @also_named(input="x")
     def forward(self, x):
         return F.pad(
             x,

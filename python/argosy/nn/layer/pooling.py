@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argosy._support import also_named
+
 from .. import functional as F
 from ..functional._args import alias
 from ._forwarding import ForwardingLayer, Ranked, keeps
@@ -31,6 +33,7 @@ __all__ = [
 
 
 class _Pool(Ranked, ForwardingLayer):
+    @also_named(input="x")
     def forward(self, x):
         return self._forwards_to(x, *self._kept())
 
@@ -375,6 +378,7 @@ class _MaxUnPool(_WindowPool):
         name=None,
     ): ...
 
+    @also_named(input="x")
     def forward(self, x, indices, output_size=None):
         *window, size = self._kept()
         return self._forwards_to(x, indices, *window, size if output_size is None else output_size)

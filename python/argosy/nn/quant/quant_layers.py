@@ -10,6 +10,7 @@ from argosy.utils import unique_name
 from .. import functional as F
 from ..initializer import Constant
 from ..layer.layers import Layer
+from ._convolution import ConvolutionOf
 from ._fake import MovingScale, fake_quantize, largest_size, largest_sizes, scalar_state
 from .lsq import FakeQuantActLSQPlus, FakeQuantWeightLSQPlus
 
@@ -326,7 +327,7 @@ class QuantizedLinear(_Quantized):
         return F.linear(input, weight, self.bias, self.name)
 
 
-class QuantizedConv2D(_Quantized):
+class QuantizedConv2D(ConvolutionOf, _Quantized):
     """``nn.Conv2D`` of a rounded input and weight.
 
     Args:
@@ -352,24 +353,11 @@ class QuantizedConv2D(_Quantized):
 
     def __init__(self, layer, *args, **kwargs):
         super().__init__(layer, *args, **kwargs)
-        self._stride, self._dilation = layer._stride, layer._dilation
-        self._padding, self._padding_mode = layer._padding, layer._padding_mode
-        self._groups, self._data_format = layer._groups, layer._data_format
-        if self._padding_mode != "zeros":
-            self._reversed_padding_repeated_twice = layer._reversed_padding_repeated_twice
+        self._take_options(layer)
 
     def forward(self, input):
         """The convolution of the rounded input by the rounded weight."""
-        input, weight = self._operands(input)
-        padding = self._padding
-        if self._padding_mode != "zeros":
-            input = F.pad(
-                input, self._reversed_padding_repeated_twice, self._padding_mode, data_format=self._data_format
-            )  # fmt: skip
-            padding = 0
-        return F.conv2d(
-            input, weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format
-        )  # fmt: skip
+        return self._convolve(*self._operands(input))
 
 
 class QuantizedConv2DTranspose(_Quantized):

@@ -3,9 +3,11 @@ condition is symbolic, run at once where it is known."""
 
 import itertools
 
+import numpy as np
+
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import is_symbolic, listed, no_effect
+from argosy._support import check_choice, is_symbolic, listed, no_effect
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 from argosy.utils.recorded_loop import as_tensor, block, copy_element, end_block, recorded_while
 
@@ -35,7 +37,8 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
         What the function returns.
 
     Raises:
-        TypeError: A function cannot be called, or the branches return values of other kinds or dtypes.
+        TypeError: pred is no tensor, a function cannot be called, or the branches return values of other
+            kinds or dtypes.
         ValueError: They return different numbers of values.
 
     Example:
@@ -52,6 +55,11 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
                 f"[cond] {label}: expected a callable, got {type(fn).__name__}. Do this: pass a"
                 " function without arguments."
             )
+    if not isinstance(pred, (Tensor, bool, np.bool_)):
+        raise TypeError(
+            f"[cond] pred: expected a bool tensor of one element, got {type(pred).__name__}. Do this:"
+            " compare first, as in x.sum() > 0."
+        )
     if not is_symbolic(pred):
         chosen = true_fn if bool(pred) else false_fn
         return chosen() if chosen is not None else None
@@ -288,6 +296,29 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
         >>> float(argosy.static.Executor().run(feed={"i": np.int64([1])}, fetch_list=[y])[0])
         20.0
     """
+    pairs = _checked_branches(branch_index, branch_fns, default)
+    pairs.sort(key=lambda pair: pair[0])
+    if default is None:
+        default = pairs[-1][1]
+        pairs = pairs[:-1]
+    index = branch_index.astype("int64")
+    if len(pairs) < 4:
+        return case([(index == i, fn) for i, fn in pairs], default) if pairs else default()
+
+    def halve(first, end):
+        """Two halves at a time, so that many branches are not as many blocks in each other."""
+        if end - first == 1:
+            return pairs[first][1]()
+        middle = (first + end) // 2
+        left, right = (lambda: halve(first, middle)), (lambda: halve(middle, end))
+        return cond(index < pairs[middle][0], left, right)
+
+    known = (index == _core.to_tensor([i for i, _ in pairs], "int64", True)).any()
+    return cond(known, lambda: halve(0, len(pairs)), default)
+
+
+def _checked_branches(branch_index, branch_fns, default):
+    """[(index, function), ..] of what switch_case was given; raises for what cannot be that."""
     if not isinstance(branch_index, Tensor):
         raise TypeError(
             f"[switch_case] branch_index: expected a Tensor, got {type(branch_index).__name__}."
@@ -337,24 +368,7 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
             f"[switch_case] default: expected a callable, got {type(default).__name__}."
             " Do this: pass a function, or None."
         )
-    pairs.sort(key=lambda pair: pair[0])
-    if default is None:
-        default = pairs[-1][1]
-        pairs = pairs[:-1]
-    index = branch_index.astype("int64")
-    if len(pairs) < 4:
-        return case([(index == i, fn) for i, fn in pairs], default) if pairs else default()
-
-    def halve(first, end):
-        """Two halves at a time, so that many branches are not as many blocks in each other."""
-        if end - first == 1:
-            return pairs[first][1]()
-        middle = (first + end) // 2
-        left, right = (lambda: halve(first, middle)), (lambda: halve(middle, end))
-        return cond(index < pairs[middle][0], left, right)
-
-    known = (index == _core.to_tensor([i for i, _ in pairs], "int64", True)).any()
-    return cond(known, lambda: halve(0, len(pairs)), default)
+    return pairs
 
 
 def Assert(cond, data=None, summarize=20, name=None):
@@ -437,11 +451,7 @@ def Print(
             f"[Print] input: expected a Tensor, got {type(input).__name__}."
             " Do this: pass a value of the Program."
         )
-    if print_phase not in ("forward", "backward", "both"):
-        raise ValueError(
-            f"[Print] print_phase: expected 'forward', 'backward' or 'both', got {print_phase!r}."
-            " Do this: use one of them."
-        )
+    check_choice("Print", "print_phase", print_phase, ("forward", "backward", "both"))
     return _core.ops.print_tensor(
         input,
         message or "",

@@ -2,6 +2,8 @@
 
 import os
 
+from argosy._support import check_choice
+
 _HOMES = ("~/.cache/argosy/dataset", "~/.cache/paddle/dataset")
 
 
@@ -51,11 +53,7 @@ def check_backend(data_set, backend):
     from ..image import get_image_backend
 
     backend = backend or get_image_backend()
-    if backend not in ("pil", "cv2"):
-        raise ValueError(
-            f"[{data_set}] unknown backend: expected 'pil' or 'cv2', got {backend!r}."
-            " Do this: use one of them."
-        )
+    check_choice(data_set, "backend", backend, ("pil", "cv2"))
     return backend
 
 

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 from argosy._core import Tensor
+from argosy._support import check_choice
 
 from . import functional_cv2, functional_pil, functional_tensor
 
@@ -61,11 +62,7 @@ def to_tensor(pic, data_format="CHW"):
         [0.0, 0.2, 1.0]
     """
     backend = _backend("to_tensor", pic)
-    if data_format not in ("CHW", "HWC"):
-        raise ValueError(
-            f"[to_tensor] expected data_format 'CHW' or 'HWC', got {data_format!r}."
-            " Do this: use one of them."
-        )
+    check_choice("to_tensor", "data_format", data_format, ("CHW", "HWC"))
     return backend.to_tensor(pic, data_format)
 
 

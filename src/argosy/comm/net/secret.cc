@@ -57,7 +57,11 @@ Trust prove_as_caller(const Fd& socket, const std::string& token, const Purpose&
     return Trust::silent;
   if (!same(answer.proof, proof_of_called(token, call, answer.nonce))) return Trust::no;
   const Mac proof = proof_of_caller(token, call, answer.nonce);
-  return send_all(socket, proof.data(), proof.size(), until) ? Trust::yes : Trust::silent;
+  char taken = 0;
+  if (!send_all(socket, proof.data(), proof.size(), until) ||
+      !receive_all(socket, &taken, sizeof taken, until))
+    return Trust::silent;
+  return taken == kTaken ? Trust::yes : Trust::no;
 }
 
 Trust prove_as_called(const Fd& socket, const std::string& token, Purpose* purpose,
@@ -72,7 +76,8 @@ Trust prove_as_called(const Fd& socket, const std::string& token, Purpose* purpo
   if (!send_all(socket, &answer, sizeof answer, until) ||
       !receive_all(socket, proof.data(), proof.size(), until))
     return Trust::silent;
-  return same(proof, proof_of_caller(token, call, answer.nonce)) ? Trust::yes : Trust::no;
+  if (!same(proof, proof_of_caller(token, call, answer.nonce))) return Trust::no;
+  return send_all(socket, &kTaken, sizeof kTaken, until) ? Trust::yes : Trust::silent;
 }
 
 }  // namespace argosy::comm::net

@@ -10,7 +10,9 @@
 
 // How two ends of a connection prove to each other that they have the job's token, which is never
 // sent: each draws a number, and answers the other's with a keyed hash (HMAC-SHA-256) of both
-// numbers and of what the caller says it wants. With an empty token anybody may connect.
+// numbers and of what the caller says it wants. Then the called end says that it takes the
+// connection: else a caller could hold one that the other end has given up. With an empty token
+// anybody may connect.
 namespace argosy::comm::net {
 
 using Nonce = std::array<unsigned char, 16>;
@@ -24,8 +26,8 @@ struct Purpose {
   uint32_t lane = 0;
   uint32_t reserved = 0;
 };
-inline constexpr uint64_t kStoreMagic = 0x3130657273677261;  // change with what is said
-inline constexpr uint64_t kLinkMagic = 0x31306b6e6c677261;
+inline constexpr uint64_t kStoreMagic = 0x3230657273677261;  // change with what is said
+inline constexpr uint64_t kLinkMagic = 0x32306b6e6c677261;
 
 struct Call {
   Purpose purpose;
@@ -36,6 +38,7 @@ struct Answer {
   Mac proof;
 };
 static_assert(sizeof(Call) == 40 && sizeof(Answer) == 48);
+inline constexpr char kTaken = '+';  // what the called end says last
 
 Nonce draw_nonce();
 // What the called end, or the caller, answers.

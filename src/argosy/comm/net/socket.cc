@@ -1,7 +1,6 @@
 #include "argosy/comm/net/socket.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -75,16 +74,28 @@ bool wait_for(const Fd& fd, short events, Clock::time_point until) {
   }
 }
 
+// Where nobody listens at a port that the system may also give to callers, a caller can reach
+// itself: it would hold the port against who is to listen there.
+bool reaches_itself(const Fd& fd) {
+  sockaddr_storage own{}, other{};
+  socklen_t own_size = sizeof own, other_size = sizeof other;
+  return !getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &own_size) &&
+         !getpeername(fd.get(), reinterpret_cast<sockaddr*>(&other), &other_size) &&
+         own_size == other_size && std::memcmp(&own, &other, own_size) == 0;
+}
+
 Fd try_to_connect(const addrinfo& info, Clock::time_point until) {
   Fd fd(socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return fd;
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(fd, SOL_SOCKET, SO_REUSEADDR,
+             1);  // its own port may be one where somebody is to listen
   if (connect(fd.get(), info.ai_addr, info.ai_addrlen) && errno != EINPROGRESS) return Fd();
   if (!wait_for(fd, POLLOUT, until)) return Fd();
   int error = 0;
   socklen_t size = sizeof error;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) || error) return Fd();
-  return fd;
+  return reaches_itself(fd) ? Fd() : std::move(fd);
 }
 
 }  // namespace
@@ -225,10 +236,6 @@ bool receive_all(const Fd& socket, void* data, size_t bytes, Clock::time_point u
     }
   }
   return true;
-}
-
-void set_nonblocking(const Fd& socket) {
-  fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
 }
 
 }  // namespace argosy::comm::net

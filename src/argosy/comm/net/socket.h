@@ -40,6 +40,5 @@ ARGOSY_API bool send_all(const Fd& socket, const void* data, size_t bytes, Clock
 ARGOSY_API bool receive_all(const Fd& socket, void* data, size_t bytes, Clock::time_point until);
 // Whether it can be read before `until`.
 bool wait_readable(const Fd& socket, Clock::time_point until);
-void set_nonblocking(const Fd& socket);
 
 }  // namespace argosy::comm::net

@@ -153,10 +153,12 @@ void StoreServer::handle_proof(Client& c) {
     Mac proof;
     std::memcpy(proof.data(), c.in.data(), sizeof proof);
     c.in.erase(0, sizeof proof);
-    if (same(proof, proof_of_caller(token_, c.call, c.nonce)))
-      c.state = Client::State::proved;
-    else
+    if (!same(proof, proof_of_caller(token_, c.call, c.nonce))) {
       c.closed = true;
+      return;
+    }
+    c.out += kTaken;
+    c.state = Client::State::proved;
   }
 }
 

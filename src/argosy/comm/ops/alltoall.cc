@@ -1,6 +1,5 @@
 #include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
-#include "argosy/op/placing.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 
@@ -66,8 +65,8 @@ ARGOSY_OP(alltoall, GroupAttrs)
     .strided()
     .gradient(alltoall_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool alltoall_placed = op::place_op("alltoall", op::on_host());
 
 [[maybe_unused]] const bool alltoall_begins = describe_begin(alltoall_op, alltoall_call);
 [[maybe_unused]] const bool alltoall_described =
@@ -112,9 +111,8 @@ ARGOSY_OP(all_gather_unequal, GroupAttrs)
     .strided()
     .gradient(all_gather_unequal_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool all_gather_unequal_placed =
-    op::place_op("all_gather_unequal", op::on_host());
 
 [[maybe_unused]] const bool all_gather_unequal_begins =
     describe_begin(all_gather_unequal_op, all_gather_unequal_call);

@@ -2,7 +2,6 @@
 
 #include "argosy/comm/ops/exchange.h"
 #include "argosy/op/copy.h"
-#include "argosy/op/placing.h"
 
 namespace argosy::comm {
 namespace {
@@ -65,6 +64,7 @@ bool detail::describe_begin(const OpDef& of, AnyCall call) {
   def.outputs.push_back({.name = "out", .list = true, .differentiable = false});
   def.any_list = true;
   def.effect = op::Effect::communicates;
+  def.on_host = true;
   def.infer = {[](void (*b)(), InferContext& c, const void* a) { behind(b).infer(c, a); },
                hidden(beginning)};
   op::KernelDef kernel{.name = "group", .device = DeviceKind::cpu, .match = {}, .run = {}};
@@ -73,9 +73,8 @@ bool detail::describe_begin(const OpDef& of, AnyCall call) {
   kernel.run = {[](void (*b)(), KernelFrame& f, const void* a) { behind(b).run(f, a); },
                 hidden(beginning)};
   def.kernels[static_cast<int>(DeviceKind::cpu)].push_back(std::move(kernel));
-  const std::string name = def.name;
   op::register_op(std::move(def));
-  return op::place_op(name, op::on_host());
+  return true;
 }
 
 namespace {
@@ -97,15 +96,15 @@ ARGOSY_OP(collective_end, op::NoAttrs)
     .list_input("x")
     .list_input("held")
     .input("begun")
+    .host()
     .list_output("out")
     .writes({0})
     .infer(end_infer)
     .kernel("group", end_run)
     .strided()
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool collective_end_placed =
-    op::place_op("collective_end", op::on_host({"begun"}));
 
 [[maybe_unused]] const bool end_described =
     describe_exchange("collective_end", [](const op::Inputs&, const void*) {

@@ -1,7 +1,6 @@
 #include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
 #include "argosy/op/copy.h"
-#include "argosy/op/placing.h"
 #include "argosy/ops/math/math.h"
 
 // Collectives between one tensor a rank, [*s], and a tensor that has one for each, [ranks, *s]:
@@ -42,8 +41,8 @@ ARGOSY_OP(all_gather, AllGatherAttrs)
     .strided()
     .gradient(all_gather_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool all_gather_placed = op::place_op("all_gather", op::on_host());
 
 [[maybe_unused]] const bool all_gather_begins = describe_begin(all_gather_op, all_gather_call);
 [[maybe_unused]] const bool all_gather_described =
@@ -89,8 +88,8 @@ ARGOSY_OP(reduce_scatter, ReduceScatterAttrs)
     .strided()
     .gradient(reduce_scatter_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool reduce_scatter_placed = op::place_op("reduce_scatter", op::on_host());
 
 [[maybe_unused]] const bool reduce_scatter_begins =
     describe_begin(reduce_scatter_op, reduce_scatter_call);
@@ -134,8 +133,8 @@ ARGOSY_OP(gather_to, RootAttrs)
     .strided()
     .gradient(gather_to_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool gather_to_placed = op::place_op("gather_to", op::on_host());
 
 [[maybe_unused]] const bool gather_to_begins = describe_begin(gather_to_op, gather_to_call);
 [[maybe_unused]] const bool gather_to_described =
@@ -180,8 +179,8 @@ ARGOSY_OP(scatter_from, RootAttrs)
     .strided()
     .gradient(scatter_from_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool scatter_from_placed = op::place_op("scatter_from", op::on_host());
 
 [[maybe_unused]] const bool scatter_from_begins =
     describe_begin(scatter_from_op, scatter_from_call);

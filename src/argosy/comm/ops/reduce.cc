@@ -1,7 +1,6 @@
 #include "argosy/comm/ops/begin.h"
 #include "argosy/comm/ops/exchange.h"
 #include "argosy/op/copy.h"
-#include "argosy/op/placing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
@@ -48,8 +47,8 @@ ARGOSY_OP(all_reduce, AllReduceAttrs)
     .overwrites()
     .gradient(all_reduce_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool all_reduce_placed = op::place_op("all_reduce", op::on_host());
 
 [[maybe_unused]] const bool all_reduce_described =
     describe_exchange("all_reduce", [](const op::Inputs& in, const void* attrs) {
@@ -139,8 +138,8 @@ ARGOSY_OP(reduce_to, ReduceAttrs)
     .overwrites()
     .gradient(reduce_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool reduce_to_placed = op::place_op("reduce_to", op::on_host());
 
 [[maybe_unused]] const bool reduce_to_begins = describe_begin(reduce_to_op, reduce_call);
 [[maybe_unused]] const bool reduce_to_described =
@@ -178,8 +177,8 @@ ARGOSY_OP(broadcast_from, BroadcastAttrs)
     .overwrites()
     .gradient(broadcast_grad)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool broadcast_from_placed = op::place_op("broadcast_from", op::on_host());
 
 [[maybe_unused]] const bool broadcast_from_begins =
     describe_begin(broadcast_from_op, broadcast_call);

@@ -1,6 +1,5 @@
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
-#include "argosy/op/placing.h"
 #include "argosy/ops/math/math.h"
 
 // Gradients with a few rows: averaging them is joining them.
@@ -61,8 +60,8 @@ ARGOSY_OP(average_rows, AverageRowsAttrs)
     .kernel("group", average_rows_run)
     .strided()
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool average_rows_placed = op::place_op("average_rows", op::on_host());
 
 [[maybe_unused]] const bool average_rows_described =
     describe_exchange("average_rows", [](const op::Inputs& in, const void* attrs) {

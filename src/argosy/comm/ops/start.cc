@@ -1,7 +1,6 @@
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
 #include "argosy/op/copy.h"
-#include "argosy/op/placing.h"
 
 // all_reduce in two parts, between which the executor goes on. In a Program the first gives new
 // values for its operands, in their memory where that is legal, which nobody but the second may
@@ -50,9 +49,8 @@ ARGOSY_OP(all_reduce_start, StartAttrs)
     .kernel("group", start_run)
     .strided()
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool all_reduce_start_placed =
-    op::place_op("all_reduce_start", op::on_host());
 
 [[maybe_unused]] const bool start_described =
     describe_exchange("all_reduce_start", [](const op::Inputs& in, const void* attrs) {
@@ -77,15 +75,15 @@ ARGOSY_OP(all_reduce_wait, op::NoAttrs)
     .doc("x once what all_reduce_start has begun is done.")
     .list_input("x")
     .input("started")
+    .host()
     .list_output("out")
     .writes({0})
     .infer(wait_infer)
     .kernel("group", wait_run)
     .strided()
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool all_reduce_wait_placed =
-    op::place_op("all_reduce_wait", op::on_host({"started"}));
 
 [[maybe_unused]] const bool wait_described =
     describe_exchange("all_reduce_wait", [](const op::Inputs&, const void*) {

@@ -1,6 +1,5 @@
 #include "argosy/comm/ops/calls.h"
 #include "argosy/comm/ops/exchange.h"
-#include "argosy/op/placing.h"
 
 // What is no collective: messages between two ranks, which have no gradient, and barriers.
 namespace argosy::comm {
@@ -27,8 +26,8 @@ ARGOSY_OP(send_to, PeerAttrs)
     .kernel("group", send_to_run)
     .strided()
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool send_to_placed = op::place_op("send_to", op::on_host());
 
 [[maybe_unused]] const bool send_to_described =
     describe_exchange("send_to", [](const op::Inputs& in, const void* attrs) {
@@ -47,8 +46,8 @@ ARGOSY_OP(recv_from, PeerAttrs)
     .kernel("group", recv_from_run)
     .strided()
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool recv_from_placed = op::place_op("recv_from", op::on_host());
 
 [[maybe_unused]] const bool recv_from_described =
     describe_exchange("recv_from", [](const op::Inputs& in, const void* attrs) {
@@ -71,8 +70,8 @@ ARGOSY_OP(barrier, BarrierAttrs)
     .infer(barrier_infer)
     .kernel("group", barrier_run)
     .effect(op::Effect::communicates)
+    .on_host()
     .done();
-[[maybe_unused]] const bool barrier_placed = op::place_op("barrier", op::on_host());
 
 [[maybe_unused]] const bool barrier_described =
     describe_exchange("barrier", [](const op::Inputs&, const void* attrs) {

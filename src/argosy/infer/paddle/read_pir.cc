@@ -1,6 +1,6 @@
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "argosy/base/json.h"
 #include "argosy/infer/paddle/graph.h"
 #include "argosy/infer/paddle/pir_names.h"
 
@@ -14,8 +14,6 @@
 //   attribute {"#": "0.a_i32", "D": value}; an array's "D" is a list of attributes.
 namespace argosy::infer::paddle {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kMaxNesting = 64;
 constexpr char kNonPersistable[] = "__non_persistable";
@@ -278,7 +276,7 @@ class Reader {
 
 Graph read_pir(std::string_view bytes) {
   try {
-    return Reader().read(Json::parse(bytes));
+    return Reader().read(parse_json(bytes));
   } catch (const Json::exception& e) {
     ARGOSY_THROW(invalid_argument)
         << "[paddle] this .json file is no Program of Paddle: " << e.what() << '.';

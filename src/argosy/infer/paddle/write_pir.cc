@@ -1,16 +1,16 @@
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "argosy/base/json.h"
 #include "argosy/infer/paddle/written.h"
 
 // Programs as `.json` files have them (PIR; read_pir.cc reads them).
 namespace argosy::infer::paddle {
 namespace {
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string json_string(std::string_view text) {
+  return json_text(Json(text));
 }
 
 std::string typed(const char* kind, const std::string& data) {
@@ -112,7 +112,7 @@ std::string value_of(const Set& s) {
     case Set::Type::boolean:
       return typed("0.a_bool", std::get<int64_t>(s.value) ? "true" : "false");
     case Set::Type::text:
-      return typed("0.a_str", json_text(std::get<std::string>(s.value)));
+      return typed("0.a_str", json_string(std::get<std::string>(s.value)));
     case Set::Type::i32s:
       return integers_of("0.a_i32", numbers());
     case Set::Type::i64s:
@@ -124,7 +124,7 @@ std::string value_of(const Set& s) {
       return typed("1.a_intarray", list_of_sizes(numbers()));
     case Set::Type::dtype: {
       const auto& dtype = std::get<std::optional<DType>>(s.value);
-      return typed("1.a_dtype", dtype ? json_text(name_of(*dtype)) : "\"Undefined(ALL_DTYPE)\"");
+      return typed("1.a_dtype", dtype ? json_string(name_of(*dtype)) : "\"Undefined(ALL_DTYPE)\"");
     }
     case Set::Type::place:
       return typed("1.a_place", std::get<int64_t>(s.value) ? "[1,0,\"\"]" : "[0,0,\"\"]");
@@ -154,7 +154,7 @@ std::string block_of(int number, const std::string& arguments, const std::string
 // A parameter is written shorter than other operations; the numbers are is_distributed,
 // is_parameter, need_clip, and persistable, stop_gradient, trainable.
 std::string parameter_of(const std::string& name, const Written& w) {
-  return R"({"#":"p","A":[0,1,1,)" + json_text(name) + R"(],"DA":[],"O":)" + result_of(w) +
+  return R"({"#":"p","A":[0,1,1,)" + json_string(name) + R"(],"DA":[],"O":)" + result_of(w) +
          R"(,"OA":[1,1,0],"QA":[]})";
 }
 
@@ -190,7 +190,7 @@ class Printer {
   std::string node(const Node& n) {
     std::string regions;
     for (const Region& r : n.regions) add(&regions, region(r));
-    return "{\"#\":" + json_text(full_name(n.op)) + ",\"A\":" + json_of(n.sets) +
+    return "{\"#\":" + json_string(full_name(n.op)) + ",\"A\":" + json_of(n.sets) +
            ",\"I\":" + operands_of(n.in) + ",\"O\":" + array(n.out, &result_of) + ",\"OA\":[" +
            (n.out.empty() ? "" : stop_gradient(n.out.size())) + "]" +
            (regions.empty() ? "" : ",\"regions\":[" + regions + "]") + "}";
@@ -203,7 +203,7 @@ class Printer {
 
 std::string json_of(const Sets& sets) {
   return array(sets, [](const Set& s) {
-    return "{\"AT\":" + value_of(s) + ",\"N\":" + json_text(s.name) + "}";
+    return "{\"AT\":" + value_of(s) + ",\"N\":" + json_string(s.name) + "}";
   });
 }
 

@@ -492,6 +492,16 @@ void gated_whole(const Product& p) {
   });
 }
 
+// Whether the whole product has the bits of its tiles: then a thread that takes all of them
+// computes it at once, and packs operands once. So it is with oneDNN's code for AVX-512 where B is
+// as it stands and no tile is a sliver; the test of thread counts looks for shapes where it is not.
+bool has_bits_of_tiles(const Product& p, const Tiling& t) {
+  if (p.dtype != DType::float32 || p.trans_b || p.alpha != 1 || p.beta != 0 || isa() != Isa::avx512)
+    return false;
+  const int64_t last_m = p.m - (t.rows - 1) * t.m, last_n = p.n - (t.columns - 1) * t.n;
+  return std::min(t.m, last_m) >= 8 && std::min(t.n, last_n) >= 16;
+}
+
 void run(const Product& p) {
   if (p.m <= 0 || p.n <= 0) return;
   if (p.epilogue->gate && (p.k <= 0 || kHalf.has(p.dtype))) return gated_whole(p);
@@ -516,7 +526,10 @@ void run(const Product& p) {
   if (cuts > 1 && p.epilogue->gate) return gated_whole(p);
   if (cuts > 1)
     return p.dtype == DType::float32 ? run_by_depth<float>(p, cuts) : run_by_depth<double>(p, cuts);
-  if (t.count() == 1) return run_tile(p, 0, p.m, 0, p.n);
+  const bool alone = in_parallel_region() || num_threads() == 1;
+  // More tiles than these are of the size that costs least.
+  const bool at_once = alone && t.count() <= 8 && has_bits_of_tiles(p, t);
+  if (t.count() == 1 || at_once) return run_tile(p, 0, p.m, 0, p.n);
   parallel_for(t.count(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
       int64_t i = s / t.columns * t.m, j = s % t.columns * t.n;

@@ -4,7 +4,6 @@
 
 #include "argosy/op/copy.h"
 #include "argosy/op/define.h"
-#include "argosy/op/placing.h"
 #include "argosy/ops/control/control.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -78,8 +77,8 @@ ARGOSY_OP(array_new, NewAttrs)
     .output("array")
     .infer(new_infer)
     .kernel("list", new_run)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_new_placed = op::place_op("array_new", op::on_host());
 
 // --- length ---
 
@@ -100,8 +99,8 @@ ARGOSY_OP(array_length, NoAttrs)
     .infer(length_infer)
     .kernel("list", length_run)
     .strided()
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_length_placed = op::place_op("array_length", op::on_host());
 
 // --- add arrays, of gradients: element by element, where only one has an element, that ---
 
@@ -144,8 +143,8 @@ ARGOSY_OP(array_add, NoAttrs)
     .kernel("list", add_run)
     .strided()
     .gradient(add_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_add_placed = op::place_op("array_add", op::on_host());
 
 // --- an array with one element, and elements of gradients ---
 
@@ -186,18 +185,20 @@ ARGOSY_OP(array_of_one, NoAttrs)
     .input("x", kAny, Save::shape)
     .layouts(kAnyElement)
     .input("i", kIndex, Save::value)
+    .host()
     .output("array")
     .infer(one_infer)
     .kernel("list", one_run)
     .gradient(one_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_of_one_placed = op::place_op("array_of_one", op::on_host({"i"}));
 
 ARGOSY_OP(array_element_or_zeros, NoAttrs)
     .doc("Element i of an array, or zeros of the form of `like` where it was never written.")
     .input("array")
     .layouts(op::kArray)
     .input("i", kIndex, Save::value)
+    .host()
     .input("like", kAny, Save::shape)
     .shape_only()
     .layouts(kAnyElement)
@@ -206,9 +207,8 @@ ARGOSY_OP(array_element_or_zeros, NoAttrs)
     .kernel("list", element_or_zeros_run)
     .strided()
     .gradient(element_or_zeros_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_element_or_zeros_placed =
-    op::place_op("array_element_or_zeros", op::on_host({"i"}));
 
 Tensors one_grad(const GradCall& c, const NoAttrs&) {
   return {array_element_or_zeros_op.one(std::array{c.dy(), c.in[1], c.in[0]})};
@@ -240,15 +240,16 @@ ARGOSY_OP(array_without, NoAttrs)
     .input("array")
     .layouts(op::kArray)
     .input("i", kIndex, Save::value)
+    .host()
     .input("count", only(DType::int64), Save::value)
+    .host()
     .output("out")
     .infer(without_infer)
     .kernel("list", without_run)
     .strided()
     .gradient(without_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_without_placed =
-    op::place_op("array_without", op::on_host({"i", "count"}));
 
 Tensor without(const Tensor& array, const Tensor& i, const Tensor& count) {
   return array_without_op.one(std::array{array, i, count});
@@ -275,13 +276,14 @@ ARGOSY_OP(array_take, NoAttrs)
     .input("array")
     .layouts(op::kArray)
     .input("i", kIndex)
+    .host()
     .output("out")
     .infer(without_infer)
     .kernel("list", take_run)
     .strided()
     .gradient(take_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_take_placed = op::place_op("array_take", op::on_host({"i"}));
 
 // --- read ---
 
@@ -326,13 +328,14 @@ ARGOSY_OP(array_read, ReadAttrs)
     .input("array")
     .layouts(op::kArray)
     .input("i", kIndex, Save::value)
+    .host()
     .output("out")
     .infer(read_infer)
     .kernel("list", read_run)
     .strided()
     .gradient(read_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_read_placed = op::place_op("array_read", op::on_host({"i"}));
 
 // --- read at a known place ---
 
@@ -368,8 +371,8 @@ ARGOSY_OP(array_get, GetAttrs)
     .kernel("list", get_run)
     .strided()
     .gradient(get_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_get_placed = op::place_op("array_get", op::on_host());
 
 // --- write ---
 
@@ -393,13 +396,14 @@ ARGOSY_OP(array_write, NoAttrs)
     .input("array")
     .layouts(op::kArray)
     .input("i", kIndex, Save::value)
+    .host()
     .input("x", kAny, Save::shape)
     .output("out")
     .writes({0})
     .kernel("list", write_run)
     .gradient(write_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_write_placed = op::place_op("array_write", op::on_host({"i"}));
 
 // --- extend ---
 
@@ -434,8 +438,8 @@ ARGOSY_OP(array_extend, NoAttrs)
     .writes({0})
     .kernel("list", extend_run)
     .gradient(extend_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_extend_placed = op::place_op("array_extend", op::on_host());
 
 // --- to one tensor ---
 
@@ -501,8 +505,8 @@ ARGOSY_OP(array_join, JoinAttrs)
     .kernel("list", join_run)
     .strided()
     .gradient(join_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_join_placed = op::place_op("array_join", op::on_host());
 
 // --- and back ---
 
@@ -536,8 +540,8 @@ ARGOSY_OP(array_part, JoinAttrs)
     .kernel("list", part_run)
     .strided()
     .gradient(part_grad)
+    .on_host()
     .done();
-[[maybe_unused]] const bool array_part_placed = op::place_op("array_part", op::on_host());
 
 Tensors join_grad(const GradCall& c, const JoinAttrs& a) {
   return {array_part_op.one(std::array{c.dy(), c.in[0]}, a)};

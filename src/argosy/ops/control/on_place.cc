@@ -1,7 +1,6 @@
 #include "argosy/base/device.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/define.h"
-#include "argosy/op/placing.h"
 
 // Values of a Program that go to another device.
 namespace argosy::ops {
@@ -26,7 +25,7 @@ Place place_of(const OnPlaceAttrs& a) {
 
 void on_place_run(op::KernelFrame& f, const OnPlaceAttrs& a) {
   const Place place = place_of(a);
-  if (f.in[0].place() == place)
+  if (f.out[0].place() == place)
     op::copy_into(f.out[0], f.in[0]);
   else
     f.out[0] = op::to_place(f.in[0], place);
@@ -38,16 +37,9 @@ ARGOSY_OP(on_place, OnPlaceAttrs)
     .index_output("out")
     .kernel("copy", on_place_run)
     .strided()
+    .on_host()
+    .result_place(place_of)
     .done();
-
-op::Placing placing() {
-  op::Placing placing = op::on_host();
-  placing.result = [](const void* attrs) {
-    return place_of(*static_cast<const OnPlaceAttrs*>(attrs));
-  };
-  return placing;
-}
-[[maybe_unused]] const bool on_place_placed = op::place_op("on_place", placing());
 
 }  // namespace
 }  // namespace argosy::ops

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "argosy/op/define.h"
-#include "argosy/op/placing.h"
 
 // Operations that tell the user something while a Program runs. They have an effect, so no pass
 // removes or reorders them.
@@ -78,12 +77,12 @@ void assert_run(KernelFrame& f, const AssertAttrs& a) {
 ARGOSY_OP(assert_true, AssertAttrs)
     .doc("Raises ValueError, with the first `summarize` values of data, if cond is False.")
     .input("cond", kBool)
+    .host()
     .list_input("data", kAny)
     .effect(op::Effect::io)
     .infer(assert_infer)
     .kernel("host", assert_run)
     .done();
-[[maybe_unused]] const bool assert_true_placed = op::place_op("assert_true", op::on_host({"cond"}));
 
 // --- print ---
 

@@ -39,7 +39,7 @@ DType dtype_of_scalar(const Scalar& s) {
     case Scalar::Kind::real:
       return op::default_dtype();
     case Scalar::Kind::complex:
-      return complex_of(op::default_dtype());
+      return DType::complex128;  // as Paddle's, whatever the default
   }
   return DType::float32;
 }

@@ -3,6 +3,7 @@
 #include "argosy/kernels/cpu/gemm.h"
 #include "argosy/op/cost.h"
 #include "argosy/op/define.h"
+#include "argosy/op/row_gradient.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/linalg/matrices.h"
@@ -251,6 +252,17 @@ ARGOSY_OP(linear, NoAttrs)
     .again()
     .amp(op::Amp::lower)
     .done();
+
+Tensor linear_weight_rows(const GradCall& c, int64_t begin, int64_t end) {
+  const Tensor columns = slice(flatten(c.in[0], 0, -2), 1, begin, end);
+  return matmul(columns, flatten(c.dy(), 0, -2), true, false);
+}
+// Of the usual form: a matrix, and rows of x.
+bool linear_has_rows(const op::Inputs& in) {
+  return in[0].rank() > 1 && is_usual_linear(in[1].shape(), in[2]);
+}
+[[maybe_unused]] const bool by_rows =
+    op::gradient_by_rows("linear", 1, {linear_has_rows, linear_weight_rows});
 
 // --- gated products ---
 

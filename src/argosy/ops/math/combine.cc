@@ -213,6 +213,7 @@ ARGOSY_OP(diff, DiffAttrs)
     .python("diff(x, n=1, axis=-1, prepend=None, append=None, name=None, *, out=None)")
     .method("diff")
     .alias("input", "x")
+    .alias("dim", "axis")
     .doc(
         "Differences of neighbours along axis, n times over, of x with prepend before it and "
         "append after it.")

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 
 namespace argosy::ps {
 
@@ -168,19 +169,13 @@ void Counters::pulled(std::span<const SparsePull> requests) {
 }
 
 std::string Counters::json(size_t waiting) const {
-  std::string text = "{";
-  auto field = [&](const char* name, uint64_t value) {
-    if (text.size() > 1) text += ", ";
-    text += std::string("\"") + name + "\": " + std::to_string(value);
-  };
-  field("steps", steps);
-  field("waiting", waiting);
-  field("pushes", pushes);
-  field("pulls", pulls);
-  field("keys_pulled", keys_pulled);
-  field("keys_pushed", keys_pushed);
-  field("exchanges", exchanges);
-  return text + "}";
+  return json_text(OrderedJson{{"steps", steps.load()},
+                               {"waiting", waiting},
+                               {"pushes", pushes.load()},
+                               {"pulls", pulls.load()},
+                               {"keys_pulled", keys_pulled.load()},
+                               {"keys_pushed", keys_pushed.load()},
+                               {"exchanges", exchanges.load()}});
 }
 
 void Failure::set(std::exception_ptr e) {

@@ -159,6 +159,9 @@ class Pass {
   bool kept_ = false;
 };
 
+// Where in options.directory a server keeps what is its own.
+std::string own_directory(const ServerOptions& options);
+
 // By options().durability: none, snapshot, log. ValueError for others. `host` outlives it.
 ARGOSY_API std::unique_ptr<Durability> make_durability(Host& host);
 

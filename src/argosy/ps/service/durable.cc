@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/durability.h"
@@ -37,8 +37,7 @@ class Store final : public Durability {
     ARGOSY_CHECK(!o.directory.empty(), invalid_argument)
         << "[parameter_server] durability '" << o.durability
         << "' needs a directory. Do this: name one on a local disk.";
-    k_.own = join_path(o.directory,
-                       "server-" + std::to_string(o.index) + "-of-" + std::to_string(o.servers));
+    k_.own = own_directory(o);
   }
   ~Store() override { stop(); }
 
@@ -218,21 +217,21 @@ void Store::run() {
 }
 
 std::string Store::stats() {
-  nlohmann::json json = {{"mode", k_.host.options().durability},
-                         {"log_bytes", k_.log ? k_.log->bytes() : 0},
-                         {"log_position", k_.position()},
-                         {"durable_position", k_.log ? k_.log->durable() : 0},
-                         {"snapshots", snapshots_.count.load()},
-                         {"snapshot_rows", snapshots_.rows.load()},
-                         {"snapshot_bytes", snapshots_.bytes.load()},
-                         {"snapshot_ms", snapshots_.milliseconds.load()},
-                         {"save_pause_us", saves_.pause_us()},
-                         {"recovered_rows", recovery_.rows.load()},
-                         {"replayed_records", recovery_.records.load()},
-                         {"recovery_ms", recovery_.milliseconds.load()}};
+  Json all = {{"mode", k_.host.options().durability},
+              {"log_bytes", k_.log ? k_.log->bytes() : 0},
+              {"log_position", k_.position()},
+              {"durable_position", k_.log ? k_.log->durable() : 0},
+              {"snapshots", snapshots_.count.load()},
+              {"snapshot_rows", snapshots_.rows.load()},
+              {"snapshot_bytes", snapshots_.bytes.load()},
+              {"snapshot_ms", snapshots_.milliseconds.load()},
+              {"save_pause_us", saves_.pause_us()},
+              {"recovered_rows", recovery_.rows.load()},
+              {"replayed_records", recovery_.records.load()},
+              {"recovery_ms", recovery_.milliseconds.load()}};
   MutexLock guard(mutex_);
-  json["last_failure"] = last_failure_;
-  return json.dump();
+  all["last_failure"] = last_failure_;
+  return json_text(all);
 }
 
 void Store::interrupt() {
@@ -275,6 +274,11 @@ bool Store::stop() {
 }
 
 }  // namespace
+
+std::string own_directory(const ServerOptions& o) {
+  return join_path(o.directory,
+                   "server-" + std::to_string(o.index) + "-of-" + std::to_string(o.servers));
+}
 
 std::unique_ptr<Durability> make_durability(Host& host) {
   return std::make_unique<Store>(host);

@@ -23,7 +23,7 @@ void Recovery::check_directory() const {
 
 void Recovery::replay(const LoadedCut& cut) {
   const std::string directory = join_path(k_.own, "log");
-  check_log_tables(directory, k_.tables());
+  check_log_tables(directory, k_.host.options().tables);
   LogOptions options;
   options.directory = directory;
   // Whole segments go when a snapshot covers them: what stays must not bring the next one.
@@ -40,7 +40,7 @@ void Recovery::replay(const LoadedCut& cut) {
     k_.host.replay(record.payload, record.number, cut);
     ++records;
   }
-  write_log_tables(directory, k_.tables());
+  write_log_tables(directory, k_.host.options());
 }
 
 void Recovery::run() {

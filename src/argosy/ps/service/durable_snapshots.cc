@@ -65,6 +65,8 @@ void Snapshots::write(How how, const Copier::Interrupted& interrupted) {
   const bool alone = how == How::alone;
   const auto start = Clock::now();
   const bool add = can_add();
+  // Else it might take the last room from the log, only to fail.
+  if (how == How::in_background && k_.log && complete_bytes_) check_room(k_.own, complete_bytes_);
   marks_hold_ = false;
   const std::string name = new_name();
   SnapshotWriter writer(k_.own, k_.manifest(name, add ? chain_.back() : "", 0));

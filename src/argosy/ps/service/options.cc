@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 #include "argosy/ps/service/client.h"
 #include "argosy/ps/service/server.h"
 
@@ -11,32 +11,25 @@
 namespace argosy::ps {
 namespace {
 
-using json = nlohmann::ordered_json;
-
 class Reader {
  public:
-  Reader(const char* what, std::string_view text)
-      : what_(what), options_(json::parse(text.begin(), text.end(), nullptr, false)) {
-    ARGOSY_CHECK(options_.is_object(), invalid_argument)
-        << "[parameter_server] options of a " << what << ": expected a JSON object, got "
-        << std::string(text.substr(0, 60)) << '.';
-  }
+  Reader(const char* what, std::string_view text) : what_(what), options_(parsed(what, text)) {}
 
   void read(const char* name, std::string* to) {
-    if (const json* v = find(name)) {
+    if (const OrderedJson* v = find(name)) {
       expect(v->is_string(), name, "a string", *v);
       *to = v->get<std::string>();
     }
   }
   void read(const char* name, bool* to) {
-    if (const json* v = find(name)) {
+    if (const OrderedJson* v = find(name)) {
       expect(v->is_boolean(), name, "true or false", *v);
       *to = v->get<bool>();
     }
   }
   template <class T>
   void read(const char* name, T* to) requires std::is_integral_v<T> {
-    if (const json* v = find(name)) {
+    if (const OrderedJson* v = find(name)) {
       expect(v->is_number_integer() && v->get<double>() >= 0 && v->get<double>() <= 9e15 &&
                  v->get<uint64_t>() <= std::numeric_limits<T>::max(),
              name, "a whole number in range", *v);
@@ -45,7 +38,7 @@ class Reader {
   }
   template <class Rep, class Period>
   void read(const char* name, std::chrono::duration<Rep, Period>* to) {
-    if (const json* v = find(name)) {
+    if (const OrderedJson* v = find(name)) {
       expect(v->is_number() && v->get<double>() >= 0 && v->get<double>() <= 1e9, name,
              "a number of seconds", *v);
       const std::chrono::duration<double> seconds(v->get<double>());
@@ -53,18 +46,18 @@ class Reader {
     }
   }
   void read(const char* name, std::vector<std::string>* to) {
-    if (const json* v = find(name)) {
+    if (const OrderedJson* v = find(name)) {
       expect(v->is_array(), name, "a list of strings", *v);
-      for (const json& one : *v) {
+      for (const OrderedJson& one : *v) {
         expect(one.is_string(), name, "a list of strings", *v);
         to->push_back(one.get<std::string>());
       }
     }
   }
   void read(const char* name, std::vector<TableConfig>* to) {
-    if (const json* v = find(name)) {
+    if (const OrderedJson* v = find(name)) {
       expect(v->is_array() || v->is_string(), name, "a list of tables", *v);
-      *to = parse_tables(v->is_string() ? v->get<std::string>() : v->dump());
+      *to = parse_tables(v->is_string() ? v->get<std::string>() : json_text(*v));
     }
   }
 
@@ -77,20 +70,31 @@ class Reader {
   }
 
  private:
-  const json* find(const char* name) {
+  static OrderedJson parsed(const char* what, std::string_view text) {
+    std::string why;
+    try {
+      OrderedJson options = parse_json<OrderedJson>(text);
+      if (options.is_object()) return options;
+    } catch (const OrderedJson::exception& e) {
+      why = std::string(" (") + e.what() + ')';
+    }
+    ARGOSY_THROW(invalid_argument)
+        << "[parameter_server] options of a " << what << ": expected a JSON object, got "
+        << std::string(text.substr(0, 60)) << why << '.';
+  }
+  const OrderedJson* find(const char* name) {
     known_ += std::string(name) + ',';
     const auto found = options_.find(name);
     return found == options_.end() || found->is_null() ? nullptr : &*found;
   }
-  void expect(bool right, const char* name, const char* expected, const json& got) const {
+  void expect(bool right, const char* name, const char* expected, const OrderedJson& got) const {
     ARGOSY_CHECK(right, invalid_argument)
         << "[parameter_server] option " << name << " of a " << what_ << ": expected " << expected
-        << ", got " << got.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 60)
-        << '.';
+        << ", got " << json_text(got).substr(0, 60) << '.';
   }
 
   const char* what_;
-  const json options_;
+  const OrderedJson options_;
   std::string known_ = ",";
 };
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 #include "argosy/base/log.h"
 #include "argosy/ps/service/row_share.h"
 
@@ -67,6 +67,7 @@ Core::Core(const ServerOptions& options)
       << options.servers << "), got " << options.index << '.';
   ARGOSY_CHECK(options.workers > 0, invalid_argument)
       << "[parameter_server] workers: expected at least 1, got 0.";
+  end_log_of_other_settings(options);
   for (const TableConfig& config : options.tables) {
     ARGOSY_CHECK(!find(config.id), invalid_argument)
         << "[parameter_server] two tables have the id " << config.id
@@ -85,6 +86,10 @@ Core::Core(const ServerOptions& options)
   durability_->recover();
   if (!recovered_ && !options.load_from.empty())
     durability_->load(Directory::open(options.load_from), options.load_mode);
+  else if (!options.load_from.empty())
+    ARGOSY_LOG(warning) << "[parameter_server] server " << options.index
+                        << " goes on with the tables in '" << own_directory(options)
+                        << "', and does not load '" << options.load_from << "'.";
   tasks_ = std::make_unique<Tasks>(*durability_);
   const std::string on_disk = names_on_disk(options.tables);
   if (!on_disk.empty()) disk_calls_ = std::make_unique<DiskCalls>(options.thread_count(), on_disk);
@@ -340,18 +345,17 @@ Answer Core::pull_dense(const Request& request) {
 }
 
 std::string Core::stats() {
-  using json = nlohmann::ordered_json;
-  json j = {{"index", options_.index},
-            {"epoch", epoch_},
-            {"pulls", pulls_.load()},
-            {"pushes", pushes_.load()},
-            {"repeated", repeated_.load()},
-            {"pulled_rows", pulled_rows_.load()},
-            {"pushed_rows", pushed_rows_.load()},
-            {"clients", windows_.clients()}};
-  json tables = json::array();
+  OrderedJson all = {{"index", options_.index},
+                     {"epoch", epoch_},
+                     {"pulls", pulls_.load()},
+                     {"pushes", pushes_.load()},
+                     {"repeated", repeated_.load()},
+                     {"pulled_rows", pulled_rows_.load()},
+                     {"pushed_rows", pushed_rows_.load()},
+                     {"clients", windows_.clients()}};
+  OrderedJson tables = OrderedJson::array();
   for (const Table& t : tables_) {
-    json one = {{"id", t.config.id}, {"name", t.config.name}, {"kind", t.config.kind}};
+    OrderedJson one = {{"id", t.config.id}, {"name", t.config.name}, {"kind", t.config.kind}};
     if (t.sparse) {
       const TableStats s = t.sparse->stats();
       one["rows"] = s.rows;
@@ -365,9 +369,9 @@ std::string Core::stats() {
     }
     tables.push_back(std::move(one));
   }
-  j["tables"] = std::move(tables);
-  j["durability"] = json::parse(durability_->stats(), nullptr, false);
-  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+  all["tables"] = std::move(tables);
+  all["durability"] = parse_json<OrderedJson>(durability_->stats());
+  return json_text(all);
 }
 
 // --- what changes tables ---

@@ -76,6 +76,9 @@ class ARGOSY_API Core : public Host {
     std::unique_ptr<DenseTable> dense;
   };
   struct Record;  // what the log has of a request
+  // Records of a log do what they did with the settings of then alone. Where those are others now,
+  // a server that has them makes a snapshot of what the log holds first.
+  static void end_log_of_other_settings(const ServerOptions& options);
   Table* find(uint32_t id) const;
   Table& sparse(uint32_t id) const;  // throw what handle answers
   Table& dense(uint32_t id) const;

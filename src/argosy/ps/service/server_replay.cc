@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
+#include "argosy/base/log.h"
+#include "argosy/ps/service/durable_file.h"
+#include "argosy/ps/service/log_tables.h"
 #include "argosy/ps/service/server_core.h"
 
 // What a server writes to its log and snapshots about itself, and how it becomes of it again; and
@@ -34,6 +38,24 @@ void check_fits(bool right, const Header& h, uint64_t position) {
 }
 
 }  // namespace
+
+void Core::end_log_of_other_settings(const ServerOptions& options) {
+  if (options.durability == "none" || options.directory.empty()) return;
+  const std::string log = join_path(own_directory(options), "log");
+  const std::optional<ServerOptions> before = options_of_log(log, options);
+  if (!before) return;
+  ARGOSY_LOG(info) << "[log] '" << log
+                   << "' was written by servers with other settings of tables or another number of "
+                      "workers: what it holds goes into a snapshot first.";
+  try {
+    Core(*before).durability_->snapshot();
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string("[log] '") + log +
+                              "' was written with other settings, and no snapshot of it can be "
+                              "made: " +
+                              e.what());
+  }
+}
 
 uint64_t Core::append(const Request& request) {
   const Header& h = request.header;
@@ -217,16 +239,14 @@ void Core::load_state(std::span<const std::byte> state) {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-
 // The path of the first difference, or "".
-std::string first_difference(const json& a, const json& b, const std::string& path) {
+std::string first_difference(const OrderedJson& a, const OrderedJson& b, const std::string& path) {
   if (!a.is_object() || !b.is_object()) {
     if (a == b) return "";
     return path + ": the servers have " + a.dump() + ", the client has " + b.dump();
   }
   for (const auto& [name, value] : a.items()) {
-    static const json none;
+    static const OrderedJson none;
     const std::string found = first_difference(value, b.contains(name) ? b[name] : none,
                                                path.empty() ? name : path + '.' + name);
     if (!found.empty()) return found;
@@ -250,7 +270,8 @@ std::string difference(const std::vector<TableConfig>& servers, const std::strin
     return "number of tables: the servers have " + std::to_string(a.size()) + ", the client has " +
            std::to_string(b.size());
   for (size_t i = 0; i < a.size(); ++i) {
-    const json x = json::parse(to_json({a[i]})), y = json::parse(to_json({b[i]}));
+    const auto x = parse_json<OrderedJson>(to_json({a[i]})),
+               y = parse_json<OrderedJson>(to_json({b[i]}));
     const std::string found = first_difference(
         x[0], y[0],
         "table " + std::to_string(a[i].id) + (a[i].name.empty() ? "" : " '" + a[i].name + "'"));

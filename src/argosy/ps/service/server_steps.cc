@@ -244,12 +244,17 @@ bool Rounds::fits(const Round& r, size_t i, const Header& h) {
          (mine == Gather::last && other == Gather::barrier);
 }
 
+bool Rounds::Round::last_of_all() const {
+  return std::all_of(kinds.begin(), kinds.end(), [](Gather k) { return k == Gather::last; });
+}
+
 Failure Rounds::disagreement(const Header& h, std::span<const uint32_t> waiting) const {
   // Those who have ended are in the round that is made for the others.
   auto found = rounds_.find(h.round);
   if (found == rounds_.end() && !rounds_.empty()) found = std::prev(rounds_.end());
   if (found == rounds_.end()) return {};
   const Round& r = found->second;
+  if (found->first != h.round && r.last_of_all()) return {};
   for (size_t i = 0; i < last_.size(); ++i) {
     if (i == h.worker || !r.here[i] || fits(r, i, h)) continue;
     const std::string who = "worker " + std::to_string(i);
@@ -272,7 +277,7 @@ Rounds::Round& Rounds::at(uint64_t round) {
   r.kinds.resize(last_.size());
   r.texts.resize(last_.size());
   r.names.resize(last_.size());
-  if (!rounds_.empty()) {
+  if (!rounds_.empty() && !rounds_.rbegin()->second.last_of_all()) {
     const Round& before = rounds_.rbegin()->second;
     for (size_t i = 0; i < last_.size(); ++i) {
       if (before.kinds[i] != Gather::last) continue;

@@ -106,7 +106,7 @@ class ARGOSY_API Steps {
 // Collective calls: every worker brings a text, and gets those of all. The current round and the
 // one before it are kept: whoever is in a round has the answers of those before. All must come for
 // the same: the name says for what. A worker that came for the last time is not waited for again,
-// and barriers that it left out pass it over.
+// and barriers that it left out pass it over. Once all have, who comes next is of another job.
 class ARGOSY_API Rounds {
  public:
   explicit Rounds(uint32_t workers) : last_(workers, 0) {}
@@ -138,6 +138,7 @@ class ARGOSY_API Rounds {
     std::vector<bool> here;
     std::vector<Gather> kinds;
     uint32_t count = 0;
+    bool last_of_all() const;
   };
   Round& at(uint64_t round);
   static bool fits(const Round& r, size_t i, const Header& header);

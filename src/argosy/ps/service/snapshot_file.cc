@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "argosy/base/error.h"
-#include "argosy/base/text.h"
+#include "argosy/base/json.h"
 
 namespace argosy::ps {
 namespace {
-
-using Json = nlohmann::json;
 
 struct FileHeader {
   char magic[8] = {'A', 'R', 'G', 'O', 'R', 'O', 'W', '1'};
@@ -64,9 +61,8 @@ void write_json(const Json& content, const std::string& path) {
 template <class F>
 auto read_json(const std::string& path, F&& read) {
   const std::string text = read_file(path);
-  if (nested_deeper(text, kJsonDepth)) damaged(path, "its values are nested too deep");
   try {
-    const Json whole = Json::parse(text);
+    const Json whole = parse_json(text);
     const Json& content = whole.at("content");
     const std::string plain = content.dump();
     if (whole.at("checksum").get<uint32_t>() != crc32c(plain.data(), plain.size())) {
@@ -226,7 +222,7 @@ void write_manifest(const Manifest& m, const std::string& path) {
   Json content = {{"format", 1},        {"save", m.save},
                   {"after", m.after},   {"mode", m.mode},
                   {"server", m.server}, {"servers", m.servers},
-                  {"epoch", m.epoch},   {"tables", Json::parse(to_json(m.tables))},
+                  {"epoch", m.epoch},   {"tables", parse_json(to_json(m.tables))},
                   {"sparse", sparse},   {"dense", dense}};
   if (!m.state.empty()) {
     content["state"] = {{"name", m.state},

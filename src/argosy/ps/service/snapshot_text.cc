@@ -5,11 +5,11 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "argosy/base/error.h"
+#include "argosy/base/json.h"
 #include "argosy/ps/service/snapshot_file.h"
 
 namespace argosy::ps {
@@ -140,7 +140,7 @@ void print_dense(const std::vector<Written>& parts, const TableConfig& config, L
 std::string describe_snapshot(const std::string& directory) {
   const std::vector<Written> parts = parts_of(directory);
   const Manifest& last = parts.back().manifest;
-  nlohmann::ordered_json tables = nlohmann::ordered_json::array();
+  OrderedJson tables = OrderedJson::array();
   for (const TableConfig& config : last.tables) {
     uint64_t rows = 0, deleted = 0, bytes = 0;
     std::string layout;
@@ -167,7 +167,7 @@ std::string describe_snapshot(const std::string& directory) {
                       {"size", config.size},
                       {"bytes", bytes}});
   }
-  nlohmann::ordered_json whole = {
+  OrderedJson whole = {
       {"saves", read_index(directory)},
       {"servers", last.servers},
       {"parts_here", std::count_if(parts.begin(), parts.end(),

@@ -54,8 +54,8 @@ void Windows::advance(Window* w, uint64_t sequence) {
     w->refused.reset();
   } else {
     for (uint64_t s = w->highest + 1; s <= sequence; ++s) {
-      w->applied.reset(s % kWidth);
-      w->refused.reset(s % kWidth);
+      w->applied.reset(s);
+      w->refused.reset(s);
     }
   }
   w->highest = sequence;
@@ -64,7 +64,7 @@ void Windows::advance(Window* w, uint64_t sequence) {
 void Windows::set(Window* w, uint64_t sequence, uint64_t number) {
   advance(w, sequence);
   if (sequence + kWidth <= w->highest) return;
-  w->applied.set(sequence % kWidth);
+  w->applied.set(sequence);
   if (!number) return;
   if (w->numbers.size() == kRemembered) w->numbers.erase(w->numbers.begin());
   w->numbers.emplace_back(sequence, number);
@@ -85,13 +85,13 @@ Windows::Claim Windows::claim(ClientId client, uint64_t sequence, Outcome* outco
       r.waiters.push_back(waiter);
       return Claim::waiting;
     }
-  if (sequence <= w.highest && w.applied.test(sequence % kWidth)) {
+  if (sequence <= w.highest && w.applied.test(sequence)) {
     outcome->position = w.position;
     for (const auto& [s, number] : w.numbers)
       if (s == sequence) outcome->number = number;
     return Claim::applied;
   }
-  if (sequence <= w.highest && w.refused.test(sequence % kWidth)) {
+  if (sequence <= w.highest && w.refused.test(sequence)) {
     outcome->failure = {Code::failed, "it was refused before"};
     for (const auto& [s, why] : w.reasons)
       if (s == sequence) outcome->failure = why;
@@ -134,7 +134,7 @@ std::vector<Windows::Waiter> Windows::refused(ClientId client, uint64_t sequence
   const auto found = windows_.find(client);
   if (found == windows_.end()) return {};
   Window& w = found->second;
-  if (sequence + kWidth > w.highest) w.refused.set(sequence % kWidth);
+  if (sequence + kWidth > w.highest) w.refused.set(sequence);
   if (w.reasons.size() == kRemembered) w.reasons.erase(w.reasons.begin());
   w.reasons.emplace_back(sequence, why);
   return finish(&w, sequence);
@@ -202,8 +202,7 @@ std::string Windows::save() const {
   for (const auto* entry : order) {
     const auto& [client, w] = *entry;
     Saved saved{client, w.highest, w.numbers.size(), {}};
-    for (uint64_t i = 0; i < kWidth; ++i)
-      if (w.applied.test(i)) saved.applied[i / 64] |= uint64_t{1} << i % 64;
+    std::copy(w.applied.words.begin(), w.applied.words.end(), saved.applied);
     out.append(reinterpret_cast<const char*>(&saved), sizeof(saved));
     for (const auto& [sequence, number] : w.numbers) {
       const uint64_t pair[2] = {sequence, number};
@@ -230,8 +229,7 @@ void Windows::load(std::span<const std::byte> state) {
     w.born = ++born;
     w.highest = saved.highest;
     w.seen = Clock::now();
-    for (uint64_t i = 0; i < kWidth; ++i)
-      if (saved.applied[i / 64] >> i % 64 & 1) w.applied.set(i);
+    std::copy(std::begin(saved.applied), std::end(saved.applied), w.applied.words.begin());
     for (uint64_t i = 0; i < saved.numbers; ++i) {
       uint64_t pair[2];
       read(pair, sizeof(pair));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <bitset>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -74,18 +74,31 @@ class ARGOSY_API Windows {
   void clear();
 
  private:
+  // Of the last kWidth numbers.
+  struct Marks {
+    std::array<uint64_t, kWidth / 64> words{};
+    void set(uint64_t sequence) { word(sequence) |= bit(sequence); }
+    void reset(uint64_t sequence) { word(sequence) &= ~bit(sequence); }
+    void reset() { words = {}; }
+    bool test(uint64_t sequence) const {
+      return words[sequence / 64 % words.size()] & bit(sequence);
+    }
+
+   private:
+    static uint64_t bit(uint64_t sequence) { return uint64_t{1} << sequence % 64; }
+    uint64_t& word(uint64_t sequence) { return words[sequence / 64 % words.size()]; }
+  };
   struct Running {
     uint64_t sequence;
     std::vector<Waiter> waiters;
   };
   struct Window {
-    uint64_t born;                // counts clients in the order in which they became known
-    uint64_t floor = 1;           // the lowest number that is not refused
-    uint64_t highest = 0;         // claimed or applied
-    uint64_t position = 0;        // of the last record
-    uint64_t rows = 0;            // that it made or is about to make
-    std::bitset<kWidth> applied;  // at sequence % kWidth, of the last kWidth
-    std::bitset<kWidth> refused;  // the same
+    uint64_t born;          // counts clients in the order in which they became known
+    uint64_t floor = 1;     // the lowest number that is not refused
+    uint64_t highest = 0;   // claimed or applied
+    uint64_t position = 0;  // of the last record
+    uint64_t rows = 0;      // that it made or is about to make
+    Marks applied, refused;
     std::vector<std::pair<uint64_t, Failure>> reasons;  // of the last few that were refused
     std::vector<Running> running;
     std::vector<std::pair<uint64_t, uint64_t>> numbers;  // the last few that are not 0

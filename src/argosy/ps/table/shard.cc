@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace argosy::ps {
 namespace {
@@ -24,11 +25,11 @@ uint32_t slot_of(float value) {
 
 }  // namespace
 
-void Shard::open(const RowLayout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
+void Shard::open(const RowLayout* layout, RowChunks* base, RowChunks* full, RowChunks* candidates,
                  bool tiered) {
   layout_ = layout;
   tiered_ = tiered;
-  ChunkPool* pools[] = {base, full, candidates};
+  RowChunks* pools[] = {base, full, candidates};
   for (int i = 0; i < 3; ++i) slabs_[i].open(pools[i], layout->header + layout->bytes[i]);
 }
 
@@ -221,67 +222,87 @@ void Shard::push(std::span<const Item> items, const float* values, BatchCall* ca
 void Shard::push_window(std::span<const Item> items, const float* values, BatchCall* call) {
   const RowLayout& layout = *layout_;
   const size_t width = layout.push_width;
-  uint32_t handles[kWindow];
-  bool embedded[kWindow];  // had an embedding before this push
-  look_up(items, handles);
+  Window w;
+  look_up(items, w.handles);
   for (size_t i = 0; i < items.size(); ++i) {
-    const Item& item = items[i];
-    const float* value = values + item.place * width;
-    uint32_t handle = verified(item, handles[i]);
-    handles[i] = Index::kNone;
+    const float* value = values + items[i].place * width;
+    w.handles[i] = verified(items[i], w.handles[i]);
     if (!all_finite(value, width)) {
+      w.handles[i] = Index::kNone;
       ++call->rejected;
       continue;
     }
-    if (handle == Index::kNone) handle = find(item.key, item.hash);
-    if (handle == Index::kNone && call->missing) {
-      call->missing->push_back(item);
-      continue;
-    }
-    if (handle == Index::kNone || class_of(handle) == RowClass::candidate) {
-      const bool candidate = handle != Index::kNone;
-      const uint32_t old = handle;
-      handle = admit(item, handle, true, call);
-      // A candidate that became a row left a gap, which the last candidate filled. Rows of this
-      // window are no candidates, later items are looked up again.
-      if (candidate && handle != Index::kNone) {
-        for (size_t k = i + 1; k < items.size(); ++k) {
-          if (handles[k] != Index::kNone && class_of(handles[k]) == class_of(old)) {
-            handles[k] = Index::kNone;
-          }
-        }
-      }
-      if (handle == Index::kNone) continue;
-    }
-    handles[i] = handle;
-    embedded[i] = true;
+    admit_pushed(items, i, call, &w);
+    const uint32_t handle = w.handles[i];
+    if (handle == Index::kNone) continue;
+    w.embedded[i] = true;
     touch(handle, call->stamp);
     set_changed(handle);
-    if (!layout.click) continue;
-    std::byte* p = payload(handle);
-    const float show = value[1], click = value[2];
-    const float shows = load<float>(p + RowLayout::kShow) + show;
-    const float clicks = load<float>(p + RowLayout::kClick) + click;
-    store(p + RowLayout::kSlot, slot_of(value[0]));
-    store(p + RowLayout::kDay, day_);
-    store(p + RowLayout::kDelta, load<float>(p + RowLayout::kDelta) + layout.score(show, click));
-    store(p + RowLayout::kShow, shows);
-    store(p + RowLayout::kClick, clicks);
-    embedded[i] = class_of(handle) == RowClass::full;
-    if (embedded[i] || layout.score(shows, clicks) < layout.accessor.embedding_threshold) continue;
-    Move moved;
-    const uint32_t full = convert(handle, item.hash, RowClass::full, &moved);
-    start_embedding(full, item.key);
-    for (size_t k = 0; k < items.size(); ++k) {
-      if (handles[k] == handle) {
-        handles[k] = full;
-      } else if (handles[k] != Index::kNone && handles[k] == moved.from) {
-        handles[k] = moved.to;
+    if (layout.click) count_click(items, i, value, &w);
+  }
+  update_rows(items, values, w, call);  // nothing moves from here on
+}
+
+// Finds the row of item i, or makes it if admission lets the key in.
+inline void Shard::admit_pushed(std::span<const Item> items, size_t i, BatchCall* call, Window* w) {
+  const Item& item = items[i];
+  uint32_t handle = std::exchange(w->handles[i], Index::kNone);
+  if (handle == Index::kNone) handle = find(item.key, item.hash);
+  if (handle == Index::kNone && call->missing) {
+    call->missing->push_back(item);
+    return;
+  }
+  const bool candidate = handle != Index::kNone && class_of(handle) == RowClass::candidate;
+  if (handle != Index::kNone && !candidate) {
+    w->handles[i] = handle;
+    return;
+  }
+  const uint32_t made = admit(item, handle, true, call);
+  // A candidate that became a row left a gap, which the last candidate filled. Rows of this window
+  // are no candidates, later items are looked up again.
+  if (candidate && made != Index::kNone) {
+    for (size_t k = i + 1; k < items.size(); ++k) {
+      if (w->handles[k] != Index::kNone && class_of(w->handles[k]) == RowClass::candidate) {
+        w->handles[k] = Index::kNone;
       }
     }
   }
+  w->handles[i] = made;
+}
 
-  // Nothing moves from here on.
+// Adds what was pushed to a row's counts. A row that is seen often enough gets an embedding, which
+// moves it and another one.
+inline void Shard::count_click(std::span<const Item> items, size_t i, const float* value,
+                               Window* w) {
+  const RowLayout& layout = *layout_;
+  const uint32_t handle = w->handles[i];
+  std::byte* p = payload(handle);
+  const float show = value[1], click = value[2];
+  const float shows = load<float>(p + RowLayout::kShow) + show;
+  const float clicks = load<float>(p + RowLayout::kClick) + click;
+  store(p + RowLayout::kSlot, slot_of(value[0]));
+  store(p + RowLayout::kDay, day_);
+  store(p + RowLayout::kDelta, load<float>(p + RowLayout::kDelta) + layout.score(show, click));
+  store(p + RowLayout::kShow, shows);
+  store(p + RowLayout::kClick, clicks);
+  w->embedded[i] = class_of(handle) == RowClass::full;
+  if (w->embedded[i] || layout.score(shows, clicks) < layout.accessor.embedding_threshold) return;
+  Move moved;
+  const uint32_t full = convert(handle, items[i].hash, RowClass::full, &moved);
+  start_embedding(full, items[i].key);
+  for (size_t k = 0; k < items.size(); ++k) {
+    if (w->handles[k] == handle) {
+      w->handles[k] = full;
+    } else if (w->handles[k] != Index::kNone && w->handles[k] == moved.from) {
+      w->handles[k] = moved.to;
+    }
+  }
+}
+
+// Runs the rules on the rows of a window.
+inline void Shard::update_rows(std::span<const Item> items, const float* values, const Window& w,
+                               BatchCall* call) {
+  const RowLayout& layout = *layout_;
   std::byte* parts[kWindow];
   const float* gradients[kWindow];
   float scales[kWindow];
@@ -291,31 +312,24 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
   batch.turn = call->stamp;
   batch.parts = parts;
   batch.gradients = gradients;
-  batch.learning_rate = call->learning_rate;
   if (layout.click && layout.accessor.show_scale) batch.scales = scales;
-  const auto gather = [&](uint32_t offset, size_t column, bool all) ARGOSY_REQUIRES(mutex) {
+  const auto run = [&](const Rule& rule, uint32_t offset, size_t column,
+                       bool all) ARGOSY_REQUIRES(mutex) {
     batch.count = 0;
     for (size_t i = 0; i < items.size(); ++i) {
-      if (handles[i] == Index::kNone || !(all || embedded[i])) continue;
-      const float* value = values + items[i].place * width;
-      parts[batch.count] = payload(handles[i]) + offset;
+      if (w.handles[i] == Index::kNone || !(all || w.embedded[i])) continue;
+      const float* value = values + items[i].place * size_t{layout.push_width};
+      parts[batch.count] = payload(w.handles[i]) + offset;
       gradients[batch.count] = value + column;
       keys[batch.count] = items[i].key;
       if (batch.scales) scales[batch.count] = value[1] > 0 ? value[1] : 1;
       ++batch.count;
     }
+    batch.learning_rate = call->learning_rate < 0 ? rule.config.learning_rate : call->learning_rate;
+    rule.update(rule, batch);
   };
-  const auto rate = [&](const Rule& rule) {
-    return call->learning_rate < 0 ? rule.config.learning_rate : call->learning_rate;
-  };
-  if (layout.click) {
-    gather(RowLayout::kWeight, 3, true);
-    batch.learning_rate = rate(layout.weight);
-    layout.weight.update(layout.weight, batch);
-  }
-  gather(layout.embedding_offset, layout.click ? 4 : 0, false);
-  batch.learning_rate = rate(layout.embedding);
-  layout.embedding.update(layout.embedding, batch);
+  if (layout.click) run(layout.weight, RowLayout::kWeight, 3, true);
+  run(layout.embedding, layout.embedding_offset, layout.click ? 4 : 0, false);
 }
 
 void Shard::assign(std::span<const Item> items, const float* values, BatchCall* call) {

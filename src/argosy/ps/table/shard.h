@@ -44,7 +44,7 @@ class alignas(64) Shard {
   mutable Mutex mutex;
 
   // tiered: rows may lie on disk too; the shard remembers which ones differ from there.
-  void open(const RowLayout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
+  void open(const RowLayout* layout, RowChunks* base, RowChunks* full, RowChunks* candidates,
             bool tiered) ARGOSY_UNCHECKED;  // before any other call
   void prefetch(uint32_t hash) const ARGOSY_UNCHECKED { index_.prefetch(hash); }
 
@@ -199,8 +199,21 @@ class alignas(64) Shard {
       ARGOSY_REQUIRES(mutex);
 
   void read_row(uint32_t handle, float* out) const ARGOSY_REQUIRES(mutex);
+  // Up to kWindow items that are pushed together: where their rows are (kNone: nowhere), and
+  // whether they have an embedding that this push may update.
+  struct Window {
+    uint32_t handles[kWindow];
+    bool embedded[kWindow];
+  };
   void push_window(std::span<const Item> items, const float* values, BatchCall* call)
       ARGOSY_REQUIRES(mutex);
+  // Its parts, for each row of a push: inlined there.
+  inline void admit_pushed(std::span<const Item> items, size_t i, BatchCall* call, Window* w)
+      ARGOSY_REQUIRES(mutex);
+  inline void count_click(std::span<const Item> items, size_t i, const float* value, Window* w)
+      ARGOSY_REQUIRES(mutex);
+  inline void update_rows(std::span<const Item> items, const float* values, const Window& w,
+                          BatchCall* call) ARGOSY_REQUIRES(mutex);
   void append_copy(RowClass kind, const std::byte* row, Rows* rows) const ARGOSY_REQUIRES(mutex);
   struct Bits;
   // Those whose bit is set; null: all.

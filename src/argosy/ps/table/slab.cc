@@ -16,11 +16,11 @@ constexpr size_t kSmallest = size_t{256} << 10, kLargest = size_t{64} << 20;
 constexpr uint32_t kFirstRows = 8;
 }  // namespace
 
-ChunkPool::~ChunkPool() {
+RowChunks::~RowChunks() {
   for (const auto& region : regions_) munmap(region.begin, region.bytes);
 }
 
-std::byte* ChunkPool::take() {
+std::byte* RowChunks::take() {
   MutexLock lock(mutex_);
   std::byte* chunk;
   if (!free_.empty()) {
@@ -61,7 +61,7 @@ std::byte* ChunkPool::take() {
   return chunk;
 }
 
-void ChunkPool::give(std::byte* chunk) {
+void RowChunks::give(std::byte* chunk) {
   MutexLock lock(mutex_);
   free_.push_back(chunk);
   taken_ -= chunk_bytes_;
@@ -70,7 +70,7 @@ void ChunkPool::give(std::byte* chunk) {
   if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
-size_t ChunkPool::bytes() const {
+size_t RowChunks::bytes() const {
   MutexLock lock(mutex_);
   return taken_;
 }

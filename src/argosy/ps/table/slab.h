@@ -10,12 +10,12 @@ namespace argosy::ps {
 
 // Chunks of one size, cut from big regions that the system backs with huge pages where it can.
 // Thread safe.
-class ChunkPool {
+class RowChunks {
  public:
-  explicit ChunkPool(size_t chunk_bytes) : chunk_bytes_((chunk_bytes + 63) & ~size_t{63}) {}
-  ~ChunkPool();
-  ChunkPool(const ChunkPool&) = delete;
-  ChunkPool& operator=(const ChunkPool&) = delete;
+  explicit RowChunks(size_t chunk_bytes) : chunk_bytes_((chunk_bytes + 63) & ~size_t{63}) {}
+  ~RowChunks();
+  RowChunks(const RowChunks&) = delete;
+  RowChunks& operator=(const RowChunks&) = delete;
   std::byte* take();
   void give(std::byte* chunk);  // its pages go back to the system
   size_t bytes() const;         // of chunks that are taken
@@ -44,7 +44,7 @@ class Slab {
   ~Slab() { clear(); }
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
-  void open(ChunkPool* pool, uint32_t stride) { pool_ = pool, stride_ = stride; }
+  void open(RowChunks* pool, uint32_t stride) { pool_ = pool, stride_ = stride; }
 
   uint32_t size() const { return size_; }
   uint32_t stride() const { return stride_; }
@@ -57,7 +57,7 @@ class Slab {
   size_t bytes() const;  // outside the pool
 
  private:
-  ChunkPool* pool_ = nullptr;
+  RowChunks* pool_ = nullptr;
   std::vector<std::byte*> chunks_;
   uint32_t stride_ = 0, size_ = 0;
   uint32_t first_capacity_ = 0;  // of chunks_[0], which is the pool's once this is kChunkRows

@@ -24,9 +24,9 @@ std::atomic<uint32_t> forks{0};
 Sparse::Sparse(const TableConfig& config)
     : config_(config),
       layout_(config),
-      pools_{ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[0])),
-             ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[1])),
-             ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[2]))},
+      pools_{RowChunks(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[0])),
+             RowChunks(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[1])),
+             RowChunks(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[2]))},
       shards_(kShards),
       forks_(forks.load(std::memory_order_relaxed)) {
   const bool tiered = config.tier == "ssd";

@@ -131,7 +131,7 @@ class Sparse final : public SparseTable {
 
   const TableConfig config_;
   const RowLayout layout_;
-  std::array<ChunkPool, 3> pools_;  // by RowClass
+  std::array<RowChunks, 3> pools_;  // by RowClass
   std::vector<Shard> shards_;
   std::unique_ptr<Disk> disk_;  // tier ssd
   uint64_t share_ = 0;          // rows of a shard in memory, 0 for any number

@@ -1,13 +1,22 @@
-"""Exchanges in the middle of backward, beside one process that has the whole batch: float64."""
+"""Exchanges in the middle of backward, beside one process that has the whole batch: float64.
+
+With PARTS in the environment small gradients, too, are exchanged in parts (over TCP)."""
+
+import os
 
 import numpy as np
 
 import argosy as paddle
 import argosy.distributed as dist
 import argosy.nn.functional as F
+from argosy import _core
+from argosy.distributed import _reducer
 from argosy.distributed._buckets import average
 from argosy.distributed.fleet.utils import recompute
 
+in_parts = "PARTS" in os.environ
+if in_parts:
+    _reducer._LEAST, _reducer._SMALL = 256, 100
 dist.init_parallel_env()
 rank, size = dist.get_rank(), dist.get_world_size()
 BATCH = 4
@@ -93,6 +102,49 @@ def check_exchange_begins_in_backward():
     # The last layer's bucket is the first, and the input's gradient the last there is.
     assert events[0] == "exchange" and "input" in events, events
     assert events.index("input") >= 3, events
+
+
+def events_of_parts(pair, **how):
+    """What happens to the first layer's weight in a pass: exchanges of some rows, and that it is whole."""
+    weight = pair.one.parts[0].weight
+    events = []
+
+    def hook(bucket):
+        if bucket.parameters[0] is weight:
+            events.append(list(bucket.gradients[0].shape))
+        return average(bucket)
+
+    hook.wire = None
+    pair.model.register_comm_hook(hook)
+    _core.after_accumulate(weight, lambda: events.append("whole"))
+    pair.step(**how)
+    pair.model.register_comm_hook(average)
+    return events
+
+
+def check_parts_are_exchanged_while_others_are_computed():
+    if not in_parts:
+        return
+    parts = [[2, 8]] * 4
+    pair = Pair()
+    pair.step()
+    assert events_of_parts(pair) == [*parts, "whole"]
+    pair = Pair()
+    pair.step()
+    # What is added to what is there, or twice in a pass, is whole before it is exchanged.
+    with pair.model.no_sync():
+        kept = pair.losses(batch())
+        for loss in kept:
+            loss.backward()
+    assert events_of_parts(pair) == ["whole", *parts]
+    events = events_of_parts(pair, order=[0, 1, 0, 2, 3])
+    assert events[0] == "whole" and events.count([2, 8]) >= 4, events
+    # All processes exchange the same parts, whoever computes a gradient at once.
+    pair = Pair()
+    pair.step()
+    if rank == 0:
+        pair.one.parts[0].weight.register_hook(lambda g: None)
+    assert events_of_parts(pair) == (["whole", *parts] if rank == 0 else [*parts, "whole"])
 
 
 def check_order_is_that_of_the_first_process():
@@ -315,6 +367,15 @@ def check_the_callers_gradient_stays_after_the_model_is_gone():
     told = []
     dist.all_gather(told, net.parts[0].weight.grad)
     assert size == 1 or (told[0] != told[1]).any()
+
+
+def check_a_layer_without_parameters_is_refused():
+    try:
+        paddle.DataParallel(paddle.nn.ReLU())
+    except AssertionError as error:
+        assert "expected a layer with parameters that are trained" in str(error)
+    else:
+        assert size == 1
 
 
 for name, test in list(globals().items()):

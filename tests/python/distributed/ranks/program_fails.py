@@ -1,7 +1,9 @@
 """A captured step in which a rank fails in the way that is asked for, after three good steps. Who gets a
-CommunicationError prints it, and ends with code 3; so must every rank that is alive."""
+CommunicationError prints it, makes a file of its number in the folder, and ends with code 3; so must every
+rank that is alive: program_fails.py WAY FOLDER."""
 
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -10,7 +12,7 @@ import argosy as paddle
 import argosy.distributed as dist
 import argosy.nn.functional as F
 
-way = sys.argv[1]
+way, folder = sys.argv[1], pathlib.Path(sys.argv[2])
 dist.init_parallel_env()
 rank, last = dist.get_rank(), dist.get_world_size() - 1
 model = paddle.DataParallel(
@@ -35,7 +37,8 @@ for k in range(3):
 if rank == last and way == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
 if rank == last and way == "late":
-    time.sleep(9)
+    while not (folder / "0").exists():  # rank 0 waited in vain
+        time.sleep(0.01)
 if rank == last and way == "leaves":
     sys.exit(0)
 if way == "differ":
@@ -45,6 +48,7 @@ try:
         step(x, y)
 except dist.CommunicationError as error:
     print(f"{type(error).__name__}: {error}", flush=True)
+    (folder / str(rank)).touch()
     time.sleep(0.2)
     os._exit(3)
 sys.exit("no error")

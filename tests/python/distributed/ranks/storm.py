@@ -156,7 +156,9 @@ def run(seed, hosts):
         come = 0
         while come < size:
             if not select.select([ready[0]], [], [], 30)[0]:
-                return "the ranks were not connected"
+                soon = time.monotonic() + 1
+                said = {rank: read_all(end, soon) for rank, end in enumerate(ends)}
+                return f"{size} ranks, {come} of them were connected; what they said: {said}"
             come += len(os.read(ready[0], size))
         if fault in ("kill", "stop"):
             time.sleep(draw.random() * 0.1)

@@ -110,13 +110,16 @@ fleet.barrier_worker()
 every = np.stack([np.arange(IDS), np.arange(IDS)[::-1]], 1)
 nothing = np.zeros([IDS, 1], "float32")
 (found,) = exe.run(test, feed={"ids": every, "click": nothing}, fetch_list=[logit])
-seen = np.concatenate([x for x, _ in batches()]), np.concatenate([y for _, y in batches()])
-(scores,) = exe.run(test, feed={"ids": seen[0], "click": seen[1]}, fetch_list=[logit])
+area_of_seen = None
+if STEPS:
+    seen = np.concatenate([x for x, _ in batches()]), np.concatenate([y for _, y in batches()])
+    (scores,) = exe.run(test, feed={"ids": seen[0], "click": seen[1]}, fetch_list=[logit])
+    area_of_seen = float(area(scores.reshape(-1), seen[1].reshape(-1)))
 out = {
     "rank": rank,
     "loss": None if last is None else float(last),
     "predictions": found.reshape(-1).tolist(),
-    "auc": float(area(scores.reshape(-1), seen[1].reshape(-1))),
+    "auc": area_of_seen,
 }
 if rank == 0 and SETTINGS.get("save"):
     fleet.save_persistables(exe, SETTINGS["save"])

@@ -95,6 +95,10 @@ def main():
         fleet.set_date(table, "20261124")
     fleet.save_persistables(exe, os.path.join(SETTINGS["folder"], "shrunk"), mode=3)
     told["saved"] = rows()
+    # A model that was saved after a load, twice: it brings what the job knew of loads then.
+    for _ in range(2):
+        fleet.load_model(os.path.join(SETTINGS["folder"], "shrunk"), 0)
+    told["again"] = rows()
     fleet.stop_worker()
     print("RESULT " + json.dumps(told), flush=True)
 

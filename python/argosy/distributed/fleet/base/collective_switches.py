@@ -50,6 +50,9 @@ def check_collective(strategy, what):
     alone = get_world_size() == 1
     for name in (*_TUNING, *_BUCKETS) if alone else _TUNING:
         given[name] = getattr(message, name), message._field(name).default
+    if alone:
+        given["communication_hook"] = strategy.communication_hook, None
+        given["communication_algorithm"] = strategy.communication_algorithm, None
     why = "one process exchanges no gradients" if alone else "gradients go through shared memory"
     no_effect("DistributedStrategy", why, **given)
 

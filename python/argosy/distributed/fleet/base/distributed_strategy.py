@@ -3,6 +3,9 @@
 import copy
 import warnings
 
+from argosy._support import check_choice
+from argosy.distributed._groups import ALGORITHMS
+
 from . import _messages
 from .table_settings import fill_click_table
 
@@ -158,6 +161,7 @@ class DistributedStrategy:
         d["_build_strategy"] = None
         d["_execution_strategy"] = None
         d["_communication_hook"] = None
+        d["_communication_algorithm"] = None
         # Whether the program chose a_sync itself.
         d["_a_sync_chosen"] = False
 
@@ -228,6 +232,18 @@ class DistributedStrategy:
                 f" got {hook!r}."
             )
         self.__dict__["_communication_hook"] = hook
+
+    @property
+    def communication_algorithm(self):
+        """How the sums of gradients go between hosts: automatic, direct, shares, ring, doubling, halving or
+        tree, see distributed.new_group; None as all others do. It is in no saved file."""
+        return self._communication_algorithm
+
+    @communication_algorithm.setter
+    def communication_algorithm(self, algorithm):
+        if algorithm is not None:
+            check_choice("DistributedStrategy", "communication_algorithm", algorithm, ALGORITHMS)
+        self.__dict__["_communication_algorithm"] = algorithm
 
     @property
     def sparse_table_configs(self):
@@ -382,6 +398,7 @@ class DistributedStrategy:
         other.__dict__["hybrid_parallel_order"] = list(self.hybrid_parallel_order)
         other.__dict__["_a_sync_chosen"] = self._a_sync_chosen
         other.__dict__["_communication_hook"] = self._communication_hook
+        other.__dict__["_communication_algorithm"] = self._communication_algorithm
         other.__dict__["_build_strategy"] = self._build_strategy
         other.__dict__["_execution_strategy"] = self._execution_strategy
         return other

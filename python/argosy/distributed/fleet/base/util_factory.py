@@ -73,11 +73,7 @@ class UtilBase:
     def _partners(self, what, comm_world):
         """The client to talk through, or None when this process is alone among its kind."""
         roles = self._roles(what)
-        if comm_world not in ("worker", "server", "all"):
-            raise ValueError(
-                f"[fleet.util.{what}] comm_world: expected 'worker', 'server' or 'all', got "
-                f"{comm_world!r}."
-            )
+        check_choice(f"fleet.util.{what}", "comm_world", comm_world, ("worker", "server", "all"))
         if comm_world != "worker":
             alone = roles._is_non_distributed() or (
                 comm_world == "server" and roles._is_server() and roles._server_num() == 1

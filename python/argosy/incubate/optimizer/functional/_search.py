@@ -1,9 +1,9 @@
-"""What the two minimizers share: gradients, a line search, the form of results."""
+"""What the two minimizers share: gradients, a line search, the way down."""
 
 from __future__ import annotations
 
 from argosy import tensor
-from argosy.autograd import enable_grad, grad
+from argosy.autograd import enable_grad, grad, no_grad
 
 
 def value_and_gradient(function, x):
@@ -74,13 +74,42 @@ def strong_wolfe(function, x, direction, value, slope, first_step, most):
     return (*best, calls)
 
 
-def result(converged, calls, x, value, gradient, *more):
-    """The tuple that the minimizers return."""
+def descend(
+    function, x, direction_of, learn, max_iters, tolerance_grad, tolerance_change, first_step, most
+):
+    """Steps of a quasi-Newton method from x on: (converged, calls, x, value, gradient), tensors.
+
+    direction_of(gradient) is where the next step goes. learn(moved, bent, curvature) is told what a step
+    showed: the step, the change of the gradient, and their product if that is positive. ``most``: tries
+    of one line search.
+    """
+    value, gradient = value_and_gradient(function, x)
+    calls, converged = 1, False
+    with no_grad():
+        for _ in range(max_iters):
+            if float(gradient.abs().max()) < tolerance_grad:
+                converged = True
+                break
+            direction = direction_of(gradient)
+            slope = (gradient * direction).sum()
+            step, new_value, new_gradient, used = strong_wolfe(
+                function, x, direction, value, slope, first_step, most
+            )
+            calls += used
+            moved, bent = step * direction, new_gradient - gradient
+            x, value, gradient = x + moved, new_value, new_gradient
+            curvature = float((moved * bent).sum())
+            if curvature > 0:
+                learn(moved, bent, curvature)
+            if float(moved.abs().max()) < tolerance_change:
+                converged = True
+                break
+        else:
+            converged = float(gradient.abs().max()) < tolerance_grad
     return (
         tensor.to_tensor([converged]),
         tensor.to_tensor([calls], dtype="int64"),
         x,
         value,
         gradient,
-        *more,
     )

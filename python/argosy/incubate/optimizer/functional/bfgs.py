@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argosy import linalg, tensor
-from argosy.autograd import no_grad
 
-from ._search import check, result, strong_wolfe, value_and_gradient
+from ._search import check, descend
 
 
 def minimize_bfgs(
@@ -69,31 +68,19 @@ def minimize_bfgs(
                 "[minimize_bfgs] initial_inverse_hessian_estimate must be symmetric and positive"
                 " definite. Do this: leave it out, or correct it."
             )
-    value, gradient = value_and_gradient(objective_func, x)
-    calls, converged = 1, False
-    with no_grad():
-        for _ in range(max_iters):
-            if float(gradient.abs().max()) < tolerance_grad:
-                converged = True
-                break
-            direction = -tensor.matmul(inverse, gradient)
-            slope = (gradient * direction).sum()
-            step, new_value, new_gradient, used = strong_wolfe(
-                objective_func, x, direction, value, slope, initial_step_length,
-                max_line_search_iters,
-            )  # fmt: skip
-            calls += used
-            moved, bent = step * direction, new_gradient - gradient
-            x, value, gradient = x + moved, new_value, new_gradient
-            curvature = float((moved * bent).sum())
-            if curvature > 0:
-                rho = 1.0 / curvature
-                left = identity - rho * tensor.outer(moved, bent)
-                inverse = tensor.matmul(tensor.matmul(left, inverse), left.t())
-                inverse = inverse + rho * tensor.outer(moved, moved)
-            if float(moved.abs().max()) < tolerance_change:
-                converged = True
-                break
-        else:
-            converged = float(gradient.abs().max()) < tolerance_grad
-    return result(converged, calls, x, value, gradient, inverse)
+
+    def direction_of(gradient):
+        return -tensor.matmul(inverse, gradient)
+
+    def learn(moved, bent, curvature):
+        nonlocal inverse
+        rho = 1.0 / curvature
+        left = identity - rho * tensor.outer(moved, bent)
+        inverse = tensor.matmul(tensor.matmul(left, inverse), left.t())
+        inverse = inverse + rho * tensor.outer(moved, moved)
+
+    found = descend(
+        objective_func, x, direction_of, learn, max_iters, tolerance_grad, tolerance_change,
+        initial_step_length, max_line_search_iters,
+    )  # fmt: skip
+    return (*found, inverse)

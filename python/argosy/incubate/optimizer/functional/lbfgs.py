@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy.autograd import no_grad
 
-from ._search import check, result, strong_wolfe, value_and_gradient
+from ._search import check, descend
 
 
 def minimize_lbfgs(
@@ -59,31 +58,19 @@ def minimize_lbfgs(
         (True, [3.0, 3.0])
     """
     check("minimize_lbfgs", initial_position, line_search_fn, dtype)
-    x = initial_position.detach()
-    value, gradient = value_and_gradient(objective_func, x)
-    calls, converged, pairs = 1, False, []
-    with no_grad():
-        for _ in range(max_iters):
-            if float(gradient.abs().max()) < tolerance_grad:
-                converged = True
-                break
-            direction = -_product(pairs, gradient, initial_inverse_hessian_estimate)
-            slope = (gradient * direction).sum()
-            step, new_value, new_gradient, used = strong_wolfe(
-                objective_func, x, direction, value, slope, initial_step_length,
-                max_line_search_iters,
-            )  # fmt: skip
-            calls += used
-            moved, bent = step * direction, new_gradient - gradient
-            x, value, gradient = x + moved, new_value, new_gradient
-            if float((moved * bent).sum()) > 0:
-                pairs = [*pairs, (moved, bent)][-history_size:]
-            if float(moved.abs().max()) < tolerance_change:
-                converged = True
-                break
-        else:
-            converged = float(gradient.abs().max()) < tolerance_grad
-    return result(converged, calls, x, value, gradient)
+    pairs = []
+
+    def direction_of(gradient):
+        return -_product(pairs, gradient, initial_inverse_hessian_estimate)
+
+    def learn(moved, bent, curvature):
+        pairs.append((moved, bent))
+        del pairs[:-history_size]
+
+    return descend(
+        objective_func, initial_position.detach(), direction_of, learn, max_iters, tolerance_grad,
+        tolerance_change, initial_step_length, max_line_search_iters,
+    )  # fmt: skip
 
 
 def _product(pairs, gradient, start):

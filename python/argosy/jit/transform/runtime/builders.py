@@ -7,12 +7,16 @@ from argosy._core import Tensor
 from argosy._dtypes import COMPLEX, INTEGER
 from argosy._support import is_symbolic, listed_if_any
 from argosy.nn.layer.layers import Layer
-from argosy.tensor.methods import is_tensor
 
 from ..errors import CaptureError
 
 # Stands for the dtype of a tensor array.
 ARRAY = "tensor array"
+
+
+def is_tensor(x):
+    """Whether ops take x as it is."""
+    return isinstance(x, Tensor)
 
 
 @functools.lru_cache(maxsize=None)

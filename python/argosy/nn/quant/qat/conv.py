@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ... import functional as F
+from .._convolution import ConvolutionOf
 from ..format import QuantedWeightLayer
 
 
-class QuantedConv2D(QuantedWeightLayer):
+class QuantedConv2D(ConvolutionOf, QuantedWeightLayer):
     """``nn.Conv2D`` whose input and weight pass through quanters first.
 
     Args:
@@ -25,19 +25,7 @@ class QuantedConv2D(QuantedWeightLayer):
 
     def __init__(self, layer, q_config):
         super().__init__(layer, q_config)
-        self._stride, self._dilation = layer._stride, layer._dilation
-        self._padding, self._padding_mode = layer._padding, layer._padding_mode
-        self._groups, self._data_format = layer._groups, layer._data_format
-        if self._padding_mode != "zeros":
-            self._reversed_padding_repeated_twice = layer._reversed_padding_repeated_twice
+        self._take_options(layer)
 
     def _apply_weight(self, input, weight):
-        padding = self._padding
-        if self._padding_mode != "zeros":
-            input = F.pad(
-                input, self._reversed_padding_repeated_twice, self._padding_mode, data_format=self._data_format
-            )  # fmt: skip
-            padding = 0
-        return F.conv2d(
-            input, weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format
-        )  # fmt: skip
+        return self._convolve(input, weight)
