@@ -8,8 +8,9 @@ fails. A folder that is there already is compared again without Paddle.
 
     python tools/paddle_models.py --written [--format pdmodel] --peer PADDLE_PYTHON [--only NAME]
 
-The other way: nets of ours are written as Paddle has them, and real Paddle runs them: Paddle 3, or with
---format pdmodel 2.6 and 3.
+The other way: nets of ours are written as Paddle has them, and real Paddle runs them, by a predictor and as
+a layer of jit.load: Paddle 3, or with --format pdmodel 2.6 and 3 (whose jit.load reads .pdmodel only where
+FLAGS_enable_pir_api is 0, as it is set here for that).
 """
 
 import argparse
@@ -427,9 +428,9 @@ def run_paddle(program, weights, values, lengths=None):
     return {f"out{i:03}": predictor.get_output_handle(n).copy_to_cpu() for i, n in enumerate(names)}
 
 
-def run_written(folder):
-    """Runs what was written, and prints for each net what is wrong. A net that ends the process of Paddle
-    is one that fails, so each has its own."""
+def run_written(folder, way):
+    """Runs what was written by a predictor or as a layer of jit.load, and prints for each net what is wrong.
+    A net that ends the process of Paddle is one that fails, so each has its own."""
     import numpy as np
     import paddle
 
@@ -442,19 +443,23 @@ def run_written(folder):
         if child == 0:
             wrong = None
             try:
-                got = run_paddle(os.path.join(folder, file), path + ".pdiparams", values).values()
-                wrong = difference(list(got), wanted, np)
-                layer = paddle.jit.load(path)
-                outs = layer(*map(paddle.to_tensor, values))
-                outs = outs if isinstance(outs, (list, tuple)) else [outs]
-                wrong = wrong or difference([o.numpy() for o in outs], wanted, np)
+                if way == "predictor":
+                    weights = path + ".pdiparams"
+                    got = list(run_paddle(os.path.join(folder, file), weights, values).values())
+                else:
+                    outs = paddle.jit.load(path)(*map(paddle.to_tensor, values))
+                    outs = outs if isinstance(outs, (list, tuple)) else [outs]
+                    got = [o.numpy() for o in outs]
+                wrong = difference(got, wanted, np)
             except BaseException as error:  # noqa: BLE001 - whatever it is, it is printed
                 wrong = f"{type(error).__name__}: {str(error).strip()[-600:]}"
-            print(f"{'ok   ' if wrong is None else 'WRONG'} {file} {wrong or ''}", flush=True)
+            said = "ok   " if wrong is None else "WRONG"
+            print(f"{said} {paddle.__version__} {way} {file} {wrong or ''}", flush=True)
             os._exit(wrong is not None)
         status = os.waitpid(child, 0)[1]
         if os.WIFSIGNALED(status):
-            print(f"WRONG {file} Paddle ended by signal {os.WTERMSIG(status)}", flush=True)
+            said = f"Paddle ended by signal {os.WTERMSIG(status)}"
+            print(f"WRONG {paddle.__version__} {way} {file} {said}", flush=True)
         failed += status != 0
     return failed
 
@@ -546,10 +551,10 @@ def main():
     parser.add_argument("--written", action="store_true")
     parser.add_argument("--format", choices=("paddle", "pdmodel"), default="paddle")
     parser.add_argument(SAVE, action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument(RUN, action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument(RUN, choices=("predictor", "layer"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.run:
-        return run_written(args.folder)
+        return run_written(args.folder, args.run)
     if args.save:
         save_layers(args.folder, args.only)
         return save_programs(args.folder, args.only)
@@ -558,8 +563,11 @@ def main():
         with tempfile.TemporaryDirectory() as temporary:
             write(temporary, args.only, args.format)
             for peer in args.peer:
-                command = [peer, os.path.abspath(__file__), RUN, "--folder", temporary]
-                failed += subprocess.run(command, stderr=subprocess.DEVNULL).returncode
+                for way in ("predictor", "layer"):
+                    command = [peer, os.path.abspath(__file__), RUN, way, "--folder", temporary]
+                    old = way == "layer" and args.format == "pdmodel"
+                    env = os.environ | ({"FLAGS_enable_pir_api": "0"} if old else {})
+                    failed += subprocess.run(command, stderr=subprocess.DEVNULL, env=env).returncode
         return failed
     with tempfile.TemporaryDirectory() as temporary:
         for i, peer in enumerate(args.peer):

@@ -76,6 +76,59 @@ def test_files_of_paddle_2(tmp_path):
     same(got, [v.numpy() for v in net(x)])
 
 
+def test_files_of_paddle_2_have_feeds_as_jit_load_takes_them(tmp_path):
+    """Paddle's jit.load gives the inputs in the opposite order of the operations that feed them."""
+
+    def f(first_input, second_input):
+        return first_input - second_input.sum()
+
+    specs = [InputSpec([None, 4], "float32", n) for n in ("first_input", "second_input")]
+    paddle.jit.save(f, str(tmp_path / "net"), input_spec=specs, format="pdmodel")
+    content = (tmp_path / "net.pdmodel").read_bytes()
+
+    def feeds(name):  # variables come before operations, and feeds before others
+        return content.index(name, content.index(name) + 1)
+
+    assert feeds(b"second_input") < feeds(b"first_input")
+    x, y = floats(3, 4), floats(2, 4)
+    got = paddle.jit.load(str(tmp_path / "net"))(paddle.to_tensor(x), paddle.to_tensor(y))
+    same([got.numpy()], [x - y.sum()])
+
+
+def test_attributes_that_paddle_2_asks_for(tmp_path):
+    def f(x, y, n):
+        return (
+            paddle.clip(x, -0.1, 0.3),  # bounds that 32 bits do not hold
+            paddle.clip(n, -(2**40) - 1, 2**40 + 1),
+            x[::2, 1:4:2],
+            F.thresholded_relu(y, 0.5),
+            paddle.clip(y, -0.5, 0.5),
+            y.expand([n.shape[0], 2, 4]),
+        )
+
+    specs = [
+        InputSpec([None, 4], "float64", "x"),
+        InputSpec([2, 4], "float32", "y"),
+        InputSpec([None], "int64", "n"),
+    ]
+    paddle.jit.save(f, str(tmp_path / "net"), input_spec=specs, format="pdmodel")
+    content = (tmp_path / "net.pdmodel").read_bytes()
+    for attribute in (b"infer_flags", b"min", b"max", b"shape"):
+        assert bytes([10, len(attribute)]) + attribute in content
+    x, y, n = floats(3, 4).astype("float64"), floats(2, 4), np.int64([2**50, -(2**50), 7])
+    got = paddle.jit.load(str(tmp_path / "net"))(*map(paddle.to_tensor, (x, y, n)))
+    wanted = [
+        np.clip(x, -0.1, 0.3),
+        np.clip(n, -(2**40) - 1, 2**40 + 1),
+        x[::2, 1:4:2],
+        np.where(y > 0.5, y, 0),
+        np.clip(y, -0.5, 0.5),
+        np.broadcast_to(y, [3, 2, 4]),
+    ]
+    for g, w in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(g.numpy(), w)
+
+
 def test_loops_that_swap_what_they_carry(tmp_path):
     def fibonacci(x, n):
         a, b, i = x, x, paddle.zeros([], "int64")

@@ -13,7 +13,7 @@ namespace {
 // "1:shape:ints:Shape" the input `Shape` where it is none; "1:dim:ints:Axes:all" says by `all` that
 // the list is empty; "4:" is left out.
 // Attributes: "theirs:type=pir"; "=pir", which has to be 0, and "~pir" are left out; "name:type!1"
-// is always 1. Outputs: those of pir_names.h and more; "MeanOut=1" is the variable of operand 1.
+// is always 1, and "name:ints!1" as many as the operation has axes. Outputs: those of pir_names.h and more; "MeanOut=1" is the variable of operand 1.
 struct Row {
   const char* pir;
   const char* op;
@@ -39,6 +39,7 @@ constexpr Row kRows[] = {
     {"floor_divide", "", "", kElementwise, ""},
     {"add_n", "sum", "", "", ""},
     {"scale", "", "1:scale:float:ScaleTensor", "", ""},
+    {"clip", "", "1:min:float:Min 2:max:float:Max", "", ""},
     {"leaky_relu", "", "", "alpha:float=negative_slope", ""},
     {"hardswish", "", "", "threshold:float!6 scale:float!6 offset:float!3", ""},
     {"mish", "", "", "threshold:float=lambda", ""},
@@ -69,7 +70,8 @@ constexpr Row kRows[] = {
     {"split_with_num", "", "1:axis:int", "", ""},
     {"slice", "", "1:starts:ints:StartsTensor 2:ends:ints:EndsTensor", "", ""},
     {"strided_slice", "",
-     "1:starts:ints:StartsTensor 2:ends:ints:EndsTensor 3:strides:ints:StridesTensor", "", ""},
+     "1:starts:ints:StartsTensor 2:ends:ints:EndsTensor 3:strides:ints:StridesTensor", "infer_flags:ints!1",
+     ""},
     {"set_value_with_tensor", "", "2:starts:longs 3:ends:longs 4:steps:longs",
      "axes:longs=axes decrease_axes:longs=decrease_axes none_axes:longs=none_axes", ""},
     {"roll", "", "1:shifts:longs:ShiftsTensor", "axis:longs=axis", ""},

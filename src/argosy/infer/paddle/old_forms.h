@@ -35,7 +35,7 @@ struct OldAttribute {
   AttributeType type = AttributeType::integer;
   bool told_otherwise = false;  // without a name: does it not have to be 0?
 };
-struct OldFixed {  // an attribute with one value
+struct OldFixed {  // an attribute with one value; of type integers: once for each axis
   std::string name;
   AttributeType type;
   double value;

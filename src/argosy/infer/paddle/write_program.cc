@@ -100,6 +100,27 @@ void put(file::Operation& o, std::string_view name, AttributeType type, const Se
   put_numbers(o, name, type, std::get<std::vector<int64_t>>(s.value));
 }
 
+// The attribute beside an operand that is given instead: Paddle asks that it be there.
+void put_unused(file::Operation& o, const OldOperand& old) {
+  if (old.type == AttributeType::integers || old.type == AttributeType::larges)
+    put_numbers(o, old.attribute, old.type, std::vector<int64_t>{});
+  else
+    put_number(o, old.attribute, old.type, 1);
+}
+
+// Would the attribute, which has 32 bits, have another value than the constant?
+bool rounds(const OldOperand& old, const Set& value, DType dtype) {
+  const auto* v = std::get_if<double>(&value.value);
+  return v && old.type == AttributeType::real && dtype != DType::float32 &&
+         static_cast<double>(static_cast<float>(*v)) != *v;
+}
+
+bool is_zero(const Set& s) {
+  const auto* whole = std::get_if<int64_t>(&s.value);
+  const auto* real = std::get_if<double>(&s.value);
+  return (whole && *whole == 0) || (real && *real == 0);
+}
+
 const Set& attribute_of(const Node& n, std::string_view name) {
   auto it = std::ranges::find(n.sets, name, &Set::name);
   ARGOSY_CHECK(it != n.sets.end(), internal)
@@ -294,9 +315,11 @@ void Translator::operand(const Node& n, file::Operation& o, size_t i, const OldF
       const bool all = list && list->empty() && !old->all.empty();
       if (!old->all.empty()) put_number(o, old->all, AttributeType::boolean, all);
       if (all) return put_numbers(o, old->attribute, old->type, std::vector<int64_t>{0});
-      return put(o, old->attribute, old->type, value);
+      if (old->slot.empty() || !rounds(*old, value, n.in[i].dtype))
+        return put(o, old->attribute, old->type, value);
     }
     slot = old->slot;
+    if (!slot.empty()) put_unused(o, *old);
   }
   ARGOSY_CHECK(!slot.empty(), not_implemented)
       << "[paddle] " << n.op
@@ -329,8 +352,7 @@ void Translator::attributes(const Node& n, file::Operation& o, const PirName& ba
     if (s.type == Set::Type::place) continue;
     const OldAttribute* old = form.attribute(s.name);
     if (old && old->name.empty()) {
-      const auto* number = std::get_if<int64_t>(&s.value);
-      ARGOSY_CHECK(old->told_otherwise || (number && *number == 0), not_implemented)
+      ARGOSY_CHECK(old->told_otherwise || is_zero(s), not_implemented)
           << "[paddle] " << n.op << ": " << s.name << " has no counterpart in a .pdmodel. Do this: "
           << "write a .json (format='paddle').";
       continue;
@@ -339,7 +361,14 @@ void Translator::attributes(const Node& n, file::Operation& o, const PirName& ba
     const std::string name = old ? old->name : it == renamed.end() ? s.name : it->second;
     put(o, name, old ? old->type : usual_type(s.type), s);
   }
-  for (const OldFixed& fixed : form.fixed) put_number(o, fixed.name, fixed.type, fixed.value);
+  for (const OldFixed& fixed : form.fixed) {
+    if (fixed.type != AttributeType::integers) {
+      put_number(o, fixed.name, fixed.type, fixed.value);
+      continue;
+    }
+    const auto& axes = std::get<std::vector<int64_t>>(attribute_of(n, "axes").value);
+    put_numbers(o, fixed.name, fixed.type, std::vector<double>(axes.size(), fixed.value));
+  }
 }
 
 // Paddle 2 gives sizes as int32.
@@ -517,6 +546,8 @@ std::string Translator::translate() {
   for (const Node& n : document_.main.nodes) node(n);
   file::Block rest;
   rest.mutable_ops()->Swap(main.mutable_ops());
+  // Paddle puts each feed before the others, and its jit.load takes inputs in the opposite order.
+  std::reverse(feeds_.mutable_ops()->begin(), feeds_.mutable_ops()->end());
   for (file::Block* part : {&feeds_, &fills_, &rest})
     for (file::Operation& o : *part->mutable_ops()) *main.add_ops() = std::move(o);
   return program_.SerializeAsString();
