@@ -13,7 +13,8 @@ namespace {
 // "1:shape:ints:Shape" the input `Shape` where it is none; "1:dim:ints:Axes:all" says by `all` that
 // the list is empty; "4:" is left out.
 // Attributes: "theirs:type=pir"; "=pir", which has to be 0, and "~pir" are left out; "name:type!1"
-// is always 1, and "name:ints!1" as many as the operation has axes. Outputs: those of pir_names.h and more; "MeanOut=1" is the variable of operand 1.
+// is always 1, and "name:ints!1" as many as the operation has axes. Outputs: those of pir_names.h
+// and more; "MeanOut=1" is the variable of operand 1.
 struct Row {
   const char* pir;
   const char* op;
@@ -43,8 +44,9 @@ constexpr Row kRows[] = {
     {"leaky_relu", "", "", "alpha:float=negative_slope", ""},
     {"hardswish", "", "", "threshold:float!6 scale:float!6 offset:float!3", ""},
     {"mish", "", "", "threshold:float=lambda", ""},
-    {"thresholded_relu", "", "", "=value", ""},
-    {"round", "", "", "=decimals", ""},
+    {"softshrink", "", "", "lambda:float=threshold", ""},
+    {"thresholded_relu", "", "", "=value value:float!0", ""},
+    {"round", "", "", "=decimals decimals:int!0", ""},
     {"sum", "", kReduced, "keep_dim:bool=keepdim in_dtype:int!-1 out_dtype:int=dtype", ""},
     {"mean", "", kReduced, "keep_dim:bool=keepdim in_dtype:int!-1 out_dtype:int!-1", ""},
     {"max", "", kReduced, "keep_dim:bool=keepdim in_dtype:int!-1 out_dtype:int!-1", ""},
@@ -61,6 +63,7 @@ constexpr Row kRows[] = {
     {"topk", "", "1:k:int:K", "", ""},
     // shapes
     {"reshape", "", "1:shape:ints:Shape", "", ""},
+    {"flatten", "", "", "", "Out XShape"},
     {"squeeze", "", "1:axes:ints", "", ""},
     {"unsqueeze", "", "1:axes:ints", "", ""},
     {"expand", "", "1:shape:ints:Shape", "", ""},
@@ -70,8 +73,8 @@ constexpr Row kRows[] = {
     {"split_with_num", "", "1:axis:int", "", ""},
     {"slice", "", "1:starts:ints:StartsTensor 2:ends:ints:EndsTensor", "", ""},
     {"strided_slice", "",
-     "1:starts:ints:StartsTensor 2:ends:ints:EndsTensor 3:strides:ints:StridesTensor", "infer_flags:ints!1",
-     ""},
+     "1:starts:ints:StartsTensor 2:ends:ints:EndsTensor 3:strides:ints:StridesTensor",
+     "infer_flags:ints!1", ""},
     {"set_value_with_tensor", "", "2:starts:longs 3:ends:longs 4:steps:longs",
      "axes:longs=axes decrease_axes:longs=decrease_axes none_axes:longs=none_axes", ""},
     {"roll", "", "1:shifts:longs:ShiftsTensor", "axis:longs=axis", ""},
@@ -94,8 +97,8 @@ constexpr Row kRows[] = {
     {"rnn", "", "4:", "", ""},
     {"conv2d_transpose", "", "2:output_size:ints", "", ""},
     {"pool2d", "", "1:ksize:ints", "", ""},
-    {"max_pool2d_with_index", "", "", "=ceil_mode", ""},
-    {"max_pool3d_with_index", "", "", "=ceil_mode", ""},
+    {"max_pool2d_with_index", "", "", "=ceil_mode ceil_mode:bool!0", ""},
+    {"max_pool3d_with_index", "", "", "=ceil_mode ceil_mode:bool!0", ""},
     {"linear_interp", "", "", kLayout, ""},
     {"nearest_interp", "", "", kLayout, ""},
     {"bilinear_interp", "", "", kLayout, ""},

@@ -208,7 +208,7 @@ constexpr PirName kNames[] = {
      "Out", ""},
     {"expand", "expand_v2", "X Shape", "Out", ""},
     {"expand_as", "expand_as_v2", "X Y", "Out", ""},
-    {"tile", "tile", "X RepeatTimes", "Out", ""},
+    {"tile", "tile", "X RepeatTimes repeat_times_tensor", "Out", ""},
     {"flip", "flip", "X", "Out", ""},
     {"roll", "roll", "X ShiftsTensor", "Out", ""},
     {"tril", "tril_triu", "X", "Out", ""},

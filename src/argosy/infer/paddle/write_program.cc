@@ -181,6 +181,7 @@ class Translator {
   void node(const Node& n);
   void plain(const Node& n);
   void operand(const Node& n, file::Operation& o, size_t i, const OldForm& form, std::string slot);
+  static void constant_operand(const Set& value, const OldOperand& old, file::Operation& o);
   void results(const Node& n, file::Operation& o, const Names& slots);
   void attributes(const Node& n, file::Operation& o, const PirName& base, const OldForm& form);
   void copy(const std::string& x, const std::string& y);
@@ -300,24 +301,36 @@ void Translator::plain(const Node& n) {
       operand(n, o, i, form, i < slots.size() ? slots[i] : "");
     else if (i < slots.size())
       add_slot(o.mutable_inputs(), slots[i], {});
-  results(n, o, form.outputs.empty() ? words_of(base->outputs) : form.outputs);
+  for (size_t i = n.in.size(); i < slots.size(); ++i)
+    if (slots[i][0] != '*') add_slot(o.mutable_inputs(), slots[i], {});
+  Names outputs = form.outputs;
+  if (outputs.empty()) {
+    outputs = words_of(base->outputs);
+    outputs.resize(std::min(outputs.size(), n.out.size()));
+  }
+  results(n, o, outputs);
   attributes(n, o, *base, form);
   *block_->add_ops() = std::move(o);
+}
+
+// An operand that is an attribute in Paddle 2, beside an input that stays empty.
+void Translator::constant_operand(const Set& value, const OldOperand& old, file::Operation& o) {
+  if (!old.slot.empty()) add_slot(o.mutable_inputs(), old.slot, {});
+  if (old.all.empty()) return put(o, old.attribute, old.type, value);
+  const auto* axes = std::get_if<std::vector<int64_t>>(&value.value);
+  const bool all = axes && axes->empty();
+  put_number(o, old.all, AttributeType::boolean, all);
+  if (all) return put_numbers(o, old.attribute, old.type, std::vector<int64_t>{0});
+  put(o, old.attribute, old.type, value);
 }
 
 void Translator::operand(const Node& n, file::Operation& o, size_t i, const OldForm& form,
                          std::string slot) {
   if (const OldOperand* old = form.operand(i)) {
     if (old->attribute.empty()) return;
-    if (const Node* c = constant(n.in[i])) {
-      const Set& value = attribute_of(*c, "value");
-      const auto* list = std::get_if<std::vector<int64_t>>(&value.value);
-      const bool all = list && list->empty() && !old->all.empty();
-      if (!old->all.empty()) put_number(o, old->all, AttributeType::boolean, all);
-      if (all) return put_numbers(o, old->attribute, old->type, std::vector<int64_t>{0});
-      if (old->slot.empty() || !rounds(*old, value, n.in[i].dtype))
-        return put(o, old->attribute, old->type, value);
-    }
+    const Node* c = constant(n.in[i]);
+    if (c && (old->slot.empty() || !rounds(*old, attribute_of(*c, "value"), n.in[i].dtype)))
+      return constant_operand(attribute_of(*c, "value"), *old, o);
     slot = old->slot;
     if (!slot.empty()) put_unused(o, *old);
   }
@@ -340,6 +353,8 @@ void Translator::results(const Node& n, file::Operation& o, const Names& slots) 
     add_slot(o.mutable_outputs(), slots[i].substr(0, equals), same);
     names_[n.out[i].id] = same;
   }
+  for (size_t i = n.out.size(); i < slots.size(); ++i)
+    add_slot(o.mutable_outputs(), slots[i], {declare(n.in[0], "unused")});
 }
 
 void Translator::attributes(const Node& n, file::Operation& o, const PirName& base,
