@@ -108,6 +108,30 @@ def test_sizes_survive_being_computed_with():
     assert net(floats(5, 6)).shape == [5, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"),
+    [  # as ONNX's reference and ONNX Runtime have them
+        (-0.2, 0.3, [6, -1, -1, -1, -1, 0, 1, 1, 1, 1, 2, 2]),
+        (-0.2, 0.0, [10, -1, -1, -1, -1, -1, -1]),
+        (-0.2, 0.6, [4, -1, -1, -1, 1, 1, 1, 1, 2, 2, 2]),
+    ],
+)
+def test_ties_of_cropped_places(begin, end, expected):
+    """Places that float32 tells from whole numbers, or does not, which "ceil" shows."""
+    size, *expected = expected
+    resize = node(
+        "Resize", ["x", "region", "", "sizes"], ["y"], mode="nearest", nearest_mode="ceil",
+        coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-1.0,
+    )  # fmt: skip
+    constants = [
+        tensor(np.float32([0, 0, 0, begin, 1, 1, 1, end]), "region"),
+        tensor(np.int64([1, 1, 1, len(expected)]), "sizes"),
+    ]
+    net = load([resize], [value("x", "float32", [1, 1, 1, size])], [Y], constants)
+    x = np.arange(size, dtype="float32").reshape(1, 1, 1, size)
+    assert net(x).numpy().ravel().tolist() == expected
+
+
 def test_sequences_and_optionals():
     net = load(
         [node("ConcatFromSequence", ["s"], ["y"], axis=0)],

@@ -30,9 +30,13 @@ double source(const Form& f, const Axis& a, double i) {
   if (f.coordinates == "asymmetric") return i / a.scale;
   if (f.coordinates == "pytorch_half_pixel") return out > 1 ? (i + 0.5) / a.scale - 0.5 : 0;
   if (f.coordinates == "tf_half_pixel_for_nn") return (i + 0.5) / a.scale;
-  if (f.coordinates == "tf_crop_and_resize")
-    return out > 1 ? a.begin * (in - 1) + i * (a.end - a.begin) * (in - 1) / (out - 1)
-                   : 0.5 * (a.begin + a.end) * (in - 1);
+  if (f.coordinates == "tf_crop_and_resize") {
+    // Rounded to float32 where ONNX's reference does, which says where ties of "nearest" go.
+    const auto begin = static_cast<float>(a.begin);
+    const double start = begin * static_cast<float>(in - 1);
+    const double part = static_cast<float>(a.end) - begin;
+    return start + (out > 1 ? i * part * (in - 1) / (out - 1) : part * (in - 1) / 2);
+  }
   if (f.coordinates == "half_pixel_symmetric") {
     const double adjustment = out / (a.scale * in);
     const double center = in / 2;
