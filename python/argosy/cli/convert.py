@@ -14,7 +14,7 @@ def add_parser(commands):
         description="Write MODEL (of ONNX, Paddle or Argosy) as PREFIX.argosy, the Program, and "
         "PREFIX.safetensors, its weights, which argosy.jit.load reads; or with --to paddle as "
         "PREFIX.json and PREFIX.pdiparams, which Paddle 3 loads, or with --to pdmodel as PREFIX.pdmodel "
-        "and PREFIX.pdiparams, which Paddle 2.6 and 3 load. Data beside an ONNX model are read "
+        "and PREFIX.pdiparams, which Paddle 2.6 and predictors of Paddle 3 load. Data beside an ONNX model are read "
         "from beneath its folder.",
     )
     parser.add_argument("model", metavar="MODEL", help="a file, or the prefix of files")

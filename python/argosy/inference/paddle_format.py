@@ -16,7 +16,8 @@ def convert_to_paddle(model_file, params_file, prefix, format="paddle"):
             params_file may be None if it is beside the model or part of it.
         prefix (str): Folder, which is made if needed, and first part of the file names.
         format (str, optional): "paddle": the Program is prefix.json, for Paddle 3; "pdmodel": it is
-            prefix.pdmodel, for Paddle 2.6 and 3.
+            prefix.pdmodel, for Paddle 2.6 and predictors of Paddle 3 (for its jit.load, with
+            FLAGS_enable_pir_api=0 in the environment).
 
     Raises:
         NotImplementedError: operations have no counterpart in Paddle; the text lists all of them.

@@ -71,8 +71,9 @@ def save(layer, path, input_spec=None, **configs):
             needed where to_static was given one, or where forward was called before.
         configs: output_spec, a list of results of forward to keep, in this order; skip_forward; format,
             "argosy", "paddle" or "pdmodel": "paddle" writes path.json and path.pdiparams, which Paddle 3
-            loads, "pdmodel" path.pdmodel and path.pdiparams, which Paddle 2.6 and 3 load, both of them
-            the layer as it is in evaluation. combine_params, clip_extra and separate_parameters have no
+            loads, "pdmodel" path.pdmodel and path.pdiparams, which Paddle 2.6 and predictors of Paddle 3
+            load (its jit.load does with FLAGS_enable_pir_api=0 in the environment), both of them the
+            layer as it is in evaluation. combine_params, clip_extra and separate_parameters have no
             effect: state is in one file.
 
     Raises:

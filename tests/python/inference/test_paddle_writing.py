@@ -104,6 +104,7 @@ def test_attributes_that_paddle_2_asks_for(tmp_path):
             F.thresholded_relu(y, 0.5),
             paddle.clip(y, -0.5, 0.5),
             y.expand([n.shape[0], 2, 4]),
+            F.softshrink(y, 0.2),
         )
 
     specs = [
@@ -113,7 +114,7 @@ def test_attributes_that_paddle_2_asks_for(tmp_path):
     ]
     paddle.jit.save(f, str(tmp_path / "net"), input_spec=specs, format="pdmodel")
     content = (tmp_path / "net.pdmodel").read_bytes()
-    for attribute in (b"infer_flags", b"min", b"max", b"shape"):
+    for attribute in (b"infer_flags", b"min", b"max", b"shape", b"lambda"):
         assert bytes([10, len(attribute)]) + attribute in content
     x, y, n = floats(3, 4).astype("float64"), floats(2, 4), np.int64([2**50, -(2**50), 7])
     got = paddle.jit.load(str(tmp_path / "net"))(*map(paddle.to_tensor, (x, y, n)))
@@ -124,6 +125,7 @@ def test_attributes_that_paddle_2_asks_for(tmp_path):
         np.where(y > 0.5, y, 0),
         np.clip(y, -0.5, 0.5),
         np.broadcast_to(y, [3, 2, 4]),
+        np.sign(y) * np.maximum(np.abs(y) - np.float32(0.2), 0),
     ]
     for g, w in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(g.numpy(), w)

@@ -10,7 +10,7 @@ namespace argosy::infer::paddle {
 namespace {
 
 // Operands: "1:shape:ints" is the attribute `shape` where operand 1 is a constant, and
-// "1:shape:ints:Shape" the input `Shape` where it is none; "1:dim:ints:Axes:all" says by `all` that
+// "1:shape:ints:Shape" the input `Shape` where it is none; "1:dim:ints::all" says by `all` that
 // the list is empty; "4:" is left out.
 // Attributes: "theirs:type=pir"; "=pir", which has to be 0, and "~pir" are left out; "name:type!1"
 // is always 1, and "name:ints!1" as many as the operation has axes. Outputs: those of pir_names.h
@@ -24,7 +24,7 @@ struct Row {
 };
 
 constexpr const char* kElementwise = "axis:int!-1";
-constexpr const char* kReduced = "1:dim:ints:AxisTensor:reduce_all";
+constexpr const char* kReduced = "1:dim:ints::reduce_all";
 constexpr const char* kLayout = "data_layout:str=data_format";
 constexpr const char* kAxes = "dim:longs=axis keep_dim:bool=keepdim";
 
