@@ -429,7 +429,8 @@ class _Once:
     def wait(self):
         work, self._work = self._work, None
         if work is not None:
-            work.wait()
+            with no_grad(), as_called():  # a hook or a user's code may ask
+                work.wait()
 
 
 class _Parts:

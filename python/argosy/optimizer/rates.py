@@ -71,7 +71,7 @@ def noam_decay(d_model, warmup_steps, learning_rate=1.0):
 
     Example:
         >>> argosy.optimizer.lr.noam_decay(4, 10).last_lr
-        0.0158
+        0.0
     """
     if in_dynamic_mode():
         return _schedulers().NoamDecay(d_model, warmup_steps, learning_rate=learning_rate)

@@ -410,7 +410,7 @@ std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode
     }
   }
   if (here) {
-    execute(*task);
+    execute(*task, false);
     MutexLock lock(mutex_);
     busy_ = false;
     if (!queue_.empty()) changed_.notify_all();
@@ -434,9 +434,12 @@ void ProcessGroup::post_interrupted(const Header& header) {
   channel_->post(Failure::lost, m.str());
 }
 
-void ProcessGroup::execute(Task& task) {
+void ProcessGroup::execute(Task& task, bool beside) {
   std::exception_ptr error;
   std::vector<Ref<DeviceEvent>> events;
+  // Ends before who waits is told: a session may end then.
+  std::optional<profile::Scope> scope;
+  if (beside) scope.emplace(name_of(task.kind()), profile::Kind::communication);
   try {
     task.staging.load();
     channel_->run(task.job);
@@ -453,6 +456,7 @@ void ProcessGroup::execute(Task& task) {
   task.keep.clear();
   task.late.clear();
   task.staging = {};
+  scope.reset();
   task.work->finish(std::move(error), std::move(events));
 }
 
@@ -469,10 +473,7 @@ void ProcessGroup::loop() {
       task = std::move(queue_.front());
       queue_.pop_front();
     }
-    {
-      profile::Scope scope(name_of(task->kind()), profile::Kind::communication);
-      execute(*task);
-    }
+    execute(*task, true);
     MutexLock lock(mutex_);
     busy_ = false;
   }

@@ -88,7 +88,7 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   void check_root(Kind kind, int root) const;
   std::shared_ptr<Work> submit(std::unique_ptr<Task> task, Mode mode);
   std::shared_ptr<Work> transfer(const Tensor& tensor, int peer, bool sending, Mode mode);
-  void execute(Task& task);
+  void execute(Task& task, bool beside);  // beside: on the group's thread
   void post_interrupted(const Header& header);
   void loop();
   void forget() ARGOSY_UNCHECKED;
