@@ -343,11 +343,12 @@ def poisoned(r):
 def late_server(r):
     """The server's port is taken at first, and workers are there before it."""
     with r.job(servers=1) as job:
-        for w in range(2):
-            job.start_worker(w, pushes=40)
         with socket.socket() as other:
+            # First: a caller's own end of a connection may get the port that it calls.
             other.bind(("127.0.0.1", job.ports[0]))
             other.listen()
+            for w in range(2):
+                job.start_worker(w, pushes=40)
             server = job.start_server(0, wait=False)
             code = job.wait_for(server)
             said = job.tail(server)
