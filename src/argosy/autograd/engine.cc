@@ -284,10 +284,18 @@ class Pass {
   }
 
   // The gradients of these edges, the last ones of the node or not.
-  void compute(Node& node, const Tensors& dys, const Needs& wanted, bool last) {
-    const Needs needs = first_consumer_.empty() ? wanted : compute_parts(node, dys, wanted);
+  void compute(Node& node, const Tensors& dys, const Needs& needs, bool last) {
+    if (first_consumer_.empty()) return compute_whole(node, dys, needs, last);
+    const Needs left = compute_parts(node, dys, needs);
+    if (std::ranges::count(left, true) > 0 || node.edges.empty())
+      compute_whole(node, dys, left, last);
+    else if (last && !retain_graph_)
+      node.release_saved();
+  }
+
+  void compute_whole(Node& node, const Tensors& dys, const Needs& needs, bool last) {
     Tensors dxs;
-    if (std::ranges::count(needs, true) > 0 || node.edges.empty()) {
+    {
       profile::Scope scope(profiled_name(node), profile::Kind::gradient);
       dxs = node.backward(dys, needs.data());
     }

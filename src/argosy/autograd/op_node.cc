@@ -173,12 +173,12 @@ class OpNode final : public Node {
  private:
   using Operands = InlineVector<Tensor, 4>;
 
-  Operands saved_inputs() const {
+  [[gnu::always_inline]] Operands saved_inputs() const {
     Operands ins;
     for (size_t i = 0; i < ins_.size(); ++i) ins.push_back(input(i));
     return ins;
   }
-  Operands saved_outputs() {
+  [[gnu::always_inline]] Operands saved_outputs() {
     Operands outs;
     for (size_t i = 0; i < outs_.size(); ++i) {
       const Tensor& t = is_packed(ins_.size() + i) ? unpack(ins_.size() + i) : check(outs_[i]);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "argosy/base/error.h"
@@ -150,6 +151,16 @@ TEST_F(LogTest, ManyThreadsAppendAndWait) {
 TEST_F(LogTest, ASecondProcessIsRefused) {
   Log log(options(), 0);
   EXPECT_NE(error_of([&] { Log other(options(), 0); }).find("in use"), std::string::npos);
+}
+
+TEST_F(LogTest, OneThatEndsIsWaitedFor) {
+  auto dying = std::make_unique<Log>(options(), 0);
+  std::thread ends([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    dying.reset();
+  });
+  EXPECT_EQ(error_of([&] { Log next(options(), 0); }), "");
+  ends.join();
 }
 
 TEST_F(LogTest, ATornTailIsCut) {

@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "argosy/base/error.h"
@@ -209,8 +211,15 @@ DirectoryLock::DirectoryLock(const std::string& directory) {
   make_directories(directory);
   const std::string path = join_path(directory, "LOCK");
   fd_ = open_or_throw(path, O_RDWR | O_CREAT);
-  if (::flock(fd_, LOCK_EX | LOCK_NB)) {
+  // A predecessor that was killed holds it until the last of its threads has ended.
+  constexpr std::chrono::seconds kDying{2};
+  const auto end = std::chrono::steady_clock::now() + kDying;
+  while (::flock(fd_, LOCK_EX | LOCK_NB)) {
     const int error = errno;
+    if (error == EWOULDBLOCK && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
     ::close(fd_);
     if (error != EWOULDBLOCK) fail("lock", path, error);
     ARGOSY_THROW(io) << "[parameter_server] '" << directory

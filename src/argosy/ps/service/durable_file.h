@@ -67,7 +67,8 @@ class BulkFile {
   size_t used_ = 0;
 };
 
-// Holds a directory for this process until destroyed; the directory is made if need be.
+// Holds a directory for this process until destroyed; the directory is made if need be. Another
+// holder is waited for for 2 s: one that was killed may not have ended yet.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& directory);
