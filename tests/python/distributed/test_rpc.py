@@ -1,10 +1,15 @@
 """Functions called in other processes of a job."""
 
+import socket
+import threading
+
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
 from argosy.distributed import rpc
 from argosy.distributed.launch import ports
+from argosy.distributed.rpc import _messages
+from argosy.distributed.rpc._server import Server
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -53,3 +58,41 @@ def test_workers_that_do_not_come_are_named(monkeypatch):
         rpc.init_rpc("a", 0, 3, f"127.0.0.1:{port}")
     with pytest.raises(RuntimeError, match="no worker yet"):
         rpc.get_current_worker_info()
+
+
+def test_a_server_closes_while_callers_come_and_go():
+    """Each of its sockets is closed once, by its thread, and nobody connects after it."""
+    errors = []
+    for _ in range(100):
+        server = Server("127.0.0.1", 0, b"secret")
+        server.begin()
+        callers = [_messages.connect(server.address, b"secret", "it", 10) for _ in range(4)]
+        leave = threading.Barrier(len(callers) + 1)
+
+        def go(caller, leave=leave):
+            leave.wait()
+            caller.close()
+
+        threads = [threading.Thread(target=go, args=(c,)) for c in callers]
+        for thread in threads:
+            thread.start()
+        leave.wait()
+        try:
+            server.close()
+        except OSError as error:
+            errors.append(error)
+        for thread in threads:
+            thread.join()
+        with pytest.raises(OSError, match="refused|reset"):
+            socket.create_connection(server.address, 10).recv(1)
+            raise OSError("reset")  # taken before the end, and shut down
+    assert not errors
+
+
+def test_callers_of_a_server_that_closes_are_told():
+    server = Server("127.0.0.1", 0, b"secret")
+    caller = _messages.connect(server.address, b"secret", "it", 10)
+    server.close()
+    server.close()
+    with pytest.raises(EOFError):
+        caller.recv_bytes()

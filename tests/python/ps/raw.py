@@ -12,7 +12,7 @@ class Raw:
     def __init__(self, port, window=0):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.stream = -1
-        self.ended = {}  # stream -> frame type that ended it
+        self.ended = {}  # stream -> type of the frame that ended it, the first one
         self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         self._send(SETTINGS, 0, 0, struct.pack(">HI", 4, window))
 
@@ -61,7 +61,8 @@ class Raw:
             if kind in (SETTINGS, PING) and not flags & 1:
                 self._send(kind, 1, 0, payload if kind == PING else b"")
             if kind == RESET or (kind in (HEADERS, DATA) and flags & 1):
-                self.ended[stream] = kind
+                # (After a whole answer a server may reset what it no longer wants to hear.)
+                self.ended.setdefault(stream, kind)
 
     def _exactly(self, count):
         data = b""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pickle
+import socket
 import threading
+import time
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Listener, answer_challenge, deliver_challenge
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 
 from ._messages import BEAT, ERROR, RESULT, SECONDS_BETWEEN_BEATS
 
@@ -16,14 +20,15 @@ class Server:
     """Takes calls at an address until it is closed, and runs them from begin() on: each connection has a
     thread, and so has each call that is under way.
 
-    Threads: `_connections` is guarded by `_lock`.
+    Threads: `_connections` and `_closed` are guarded by `_lock`. A socket is closed only by the thread
+    that serves it, under the lock: close() shuts it down, which ends that thread's wait.
     """
 
     def __init__(self, host, port, token):
-        self._listener = Listener((host, port), backlog=64)
+        self._listener = socket.create_server((host, port), backlog=64)
         self._token = token
         self._ready = threading.Event()
-        self.address = self._listener.address
+        self.address = self._listener.getsockname()[:2]
         self._lock = threading.Lock()
         self._connections = set()
         self._closed = False
@@ -37,43 +42,51 @@ class Server:
         """Takes no more calls; those under way lose their connections."""
         with self._lock:
             self._closed = True
-            connections = list(self._connections)
-        self._listener.close()
-        for connection in connections:
-            connection.close()
+            for taken in (self._listener, *self._connections):
+                with contextlib.suppress(OSError):  # the other side has gone
+                    taken.shutdown(socket.SHUT_RDWR)
 
     def _accept(self):
-        while True:
-            try:
-                connection = self._listener.accept()
-            except OSError:
-                if self._closed:
-                    return
-                continue
-            with self._lock:
-                self._connections.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection):
-        try:
-            # Here, not in accept: a stranger who keeps silent holds up nobody else.
-            deliver_challenge(connection, self._token)
-            answer_challenge(connection, self._token)
+        with self._listener:
             while True:
-                message = connection.recv_bytes()
-                call = threading.Thread(target=self._run, args=(message, answer := []), daemon=True)
-                call.start()
-                while call.is_alive():
-                    call.join(SECONDS_BETWEEN_BEATS)
-                    if call.is_alive():
-                        connection.send_bytes(pickle.dumps((BEAT, None)))
-                connection.send_bytes(answer[0])
+                try:
+                    taken, _ = self._listener.accept()
+                except OSError:
+                    if self._closed:
+                        return
+                    time.sleep(0.05)  # no descriptor is left, say
+                    continue
+                with self._lock:
+                    if self._closed:
+                        taken.close()
+                        return
+                    self._connections.add(taken)
+                threading.Thread(target=self._serve, args=(taken,), daemon=True).start()
+
+    def _serve(self, taken):
+        try:
+            with Connection(os.dup(taken.fileno())) as connection:
+                self._answer(connection)
         except (AuthenticationError, EOFError, OSError):
             pass  # of another job; the caller has gone; this worker shuts down
         finally:
             with self._lock:
-                self._connections.discard(connection)
-            connection.close()
+                self._connections.discard(taken)
+                taken.close()
+
+    def _answer(self, connection):
+        # Here, not in accept: a stranger who keeps silent holds up nobody else.
+        deliver_challenge(connection, self._token)
+        answer_challenge(connection, self._token)
+        while True:
+            message = connection.recv_bytes()
+            call = threading.Thread(target=self._run, args=(message, answer := []), daemon=True)
+            call.start()
+            while call.is_alive():
+                call.join(SECONDS_BETWEEN_BEATS)
+                if call.is_alive():
+                    connection.send_bytes(pickle.dumps((BEAT, None)))
+            connection.send_bytes(answer[0])
 
     def _run(self, message, answer):
         """Runs a call; `answer` gets the pickled answer."""
