@@ -91,6 +91,15 @@ class Planner {
   void find_chains();
   void block(const Block& b, uint32_t index);
   void operation(const Operation& o, uint32_t at, BlockState& state);
+  Tensors choose(const Operation& o, Step& step, std::vector<Tensor>& protos) const;
+  void view_results(const Operation& o, Step& step, const Tensors& views);
+  static std::vector<std::pair<size_t, size_t>> written_by(const Operation& o);
+  void write_operand(const Operation& o, uint32_t at, Step& step, size_t k,
+                     const Ref<Value>& result, BlockState& state);
+  std::optional<size_t> taken_over(const Operation& o, uint32_t at, const Step& step, bool last);
+  void new_result(const Operation& o, uint32_t at, Step& step, size_t i,
+                  std::span<const Tensor> protos, BlockState& state);
+  void copy_into_order(const Operation& o, uint32_t at, Step& step, BlockState& state);
   void structural(const Operation& o, uint32_t at, Step& step, BlockState& state);
   void finish_block(const Block& b, uint32_t index, BlockState& state);
 
@@ -103,8 +112,13 @@ class Planner {
   Group& group_of(const Value& v) { return groups_[group_[v.id]]; }
   Tensor proto(const Ref<Value>& v) const;
   bool lays_last(const Operation& o, const Step& step, std::span<const Tensor> in) const;
-  bool dense(const Ref<Value>& v) const {
+  static bool dense(const Ref<Value>& v) {
     return !v || (v->layout == Layout::strided && v->shape.known());
+  }
+  // Python functions, say, which get tensors that they may keep.
+  static bool calls_out(const Operation& o) { return o.op->effect == op::Effect::io; }
+  static const uint32_t* ends_of(const Operation& o) {
+    return o.ends.empty() ? nullptr : o.ends.data();
   }
   // Holds handles of what was put into it. (Row-sparse values have memory of their own.)
   static bool is_array(const Ref<Value>& v) { return v && v->layout == Layout::tensor_array; }
@@ -292,173 +306,182 @@ bool Planner::lays_last(const Operation& o, const Step& step, std::span<const Te
   const Value& v = *o.results[0];
   if (!v.shape.known() || v.shape.rank() != 4) return false;
   return op::launcher(step.place.kind)
-      .lays_last(*step.kernel, *o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()),
-                 o.attrs.get(), prototype(v, step.place));
+      .lays_last(*step.kernel, *o.op, op::Inputs(in, ends_of(o)), o.attrs.get(),
+                 prototype(v, step.place));
+}
+
+// How an operation runs: fills kind, kernel and place. Returns the results of Kind::view; `protos`
+// gets the operands' forms where kernels were asked.
+Tensors Planner::choose(const Operation& o, Step& step, std::vector<Tensor>& protos) const {
+  step.kind = Step::Kind::dispatch;
+  const std::optional<Place> place = places_.runs_on(o);
+  step.place = place.value_or(plan_.place);
+  const bool all_dense =
+      std::ranges::all_of(o.operands, dense) && std::ranges::all_of(o.results, dense);
+  if (!all_dense || o.attr_operands || calls_out(o) || !place || doubtful.count(&o)) return {};
+  for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
+  const op::Inputs in(protos, ends_of(o));
+  const op::KernelDef* kernel = op::find_kernel(*o.op, in, step.attrs, place->kind);
+  if (!kernel && o.op->compose) return {};
+  Tensors views;
+  if (o.op->view || o.op->views) {
+    // On the null place, where a function that copies after all does no harm.
+    const Tensor source = null_view(protos[0]);
+    views = op::views_of(*o.op, source, step.attrs);
+    protos[0] = source;
+    for (const Tensor& v : views)
+      if (v.impl()->storage != source.impl()->storage) return {};
+  }
+  if (!views.empty() && views.size() == o.results.size()) {
+    step.kind = Step::Kind::view;
+    return views;
+  }
+  if (kernel || place->kind == DeviceKind::null) {
+    step.kind = Step::Kind::kernel;
+    step.kernel = place->kind == DeviceKind::null ? nullptr : kernel;
+  }
+  return {};
+}
+
+void Planner::view_results(const Operation& o, Step& step, const Tensors& views) {
+  const uint32_t from = slot_[o.operands[0]->id];
+  for (size_t i = 0; i < o.results.size(); ++i) {
+    const uint32_t made = make_slot(*o.results[i], MemorySlot::Kind::view);
+    MemorySlot& s = plan_.slots[made];
+    const MemorySlot& source = plan_.slots[from];
+    const bool chained = source.kind == MemorySlot::Kind::view;
+    s.base = chained ? source.base : from;
+    s.offset = views[i].impl()->offset + (chained ? source.offset : 0);
+    s.strides = views[i].strides();
+    join(o.results[i], group_[o.operands[0]->id], made);
+    step.out.push_back(made);
+  }
+}
+
+// The operands that an operation writes, and the results that these become.
+std::vector<std::pair<size_t, size_t>> Planner::written_by(const Operation& o) {
+  std::vector<std::pair<size_t, size_t>> written;
+  size_t result = 0;
+  const op::Inputs places({}, ends_of(o));
+  for (uint32_t i : o.op->writes) {
+    const size_t begin = places.place_of(i), end = o.ends.empty() ? begin + 1 : o.ends[i];
+    for (size_t k = begin; k < end; ++k) written.emplace_back(k, result++);
+  }
+  const std::vector<size_t> updated = o.updated_inputs();
+  for (size_t i = 0; i < updated.size(); ++i) written.emplace_back(updated[i], o.outputs() + i);
+  return written;
+}
+
+// Writes operand k where it is, or a copy of it.
+void Planner::write_operand(const Operation& o, uint32_t at, Step& step, size_t k,
+                            const Ref<Value>& result, BlockState& state) {
+  const uint32_t from = slot_[o.operands[k]->id];
+  if (!plan_.slots[from].laid_last && may_overwrite(o, k, *result, at, false)) {
+    join(result, group_[o.operands[k]->id], from);
+    ++plan_.report_.in_place;
+    return;
+  }
+  make_group(result, MemorySlot::Kind::arena, at, &state);
+  step.copies.push_back({from, slot_[result->id]});
+  step.in[k] = slot_[result->id];
+  ++plan_.report_.copies;
+}
+
+// The operand whose memory result 0 takes over, or none.
+std::optional<size_t> Planner::taken_over(const Operation& o, uint32_t at, const Step& step,
+                                          bool last) {
+  if (step.kind != Step::Kind::kernel) return std::nullopt;
+  if (!o.op->overwrites && !(o.op->elementwise && o.outputs() == 1)) return std::nullopt;
+  const size_t candidates =
+      o.op->elementwise ? o.operands.size() : std::min<size_t>(o.operands.size(), 1);
+  for (size_t k = 0; k < candidates; ++k)
+    if (o.operands[k] && plan_.slots[slot_[o.operands[k]->id]].laid_last == last &&
+        may_overwrite(o, k, *o.results[0], at, o.op->elementwise))
+      return k;
+  return std::nullopt;
+}
+
+// Memory for result i of an operation that writes none of its operands.
+void Planner::new_result(const Operation& o, uint32_t at, Step& step, size_t i,
+                         std::span<const Tensor> protos, BlockState& state) {
+  const Ref<Value>& result = o.results[i];
+  const bool last = i == 0 && lays_last(o, step, protos);
+  const std::optional<size_t> from = i == 0 ? taken_over(o, at, step, last) : std::nullopt;
+  if (from) {
+    join(result, group_[o.operands[*from]->id], slot_[o.operands[*from]->id]);
+    ++plan_.report_.in_place;
+  } else if (step.kind == Step::Kind::dispatch && step.may_view && o.operands[0] &&
+             !is_array(o.operands[0])) {
+    // It may turn out to be a view when it runs.
+    const uint32_t made = make_slot(*result, MemorySlot::Kind::fresh);
+    plan_.slots[made].base = slot_[o.operands[0]->id];
+    join(result, group_[o.operands[0]->id], made);
+  } else {
+    Group& g = groups_[make_group(result, MemorySlot::Kind::arena, at, &state)];
+    // An element of an array is also in the array.
+    const bool element = std::ranges::any_of(o.operands, is_array) && !is_array(result);
+    if (element || calls_out(o)) g.writable = false;
+    MemorySlot& made = plan_.slots[g.slot];
+    if (step.kind == Step::Kind::dispatch && made.kind == MemorySlot::Kind::arena)
+      made.kind = MemorySlot::Kind::fresh;
+    // What leaves the plan, and what nested blocks get, is contiguous.
+    if (last && made.kind == MemorySlot::Kind::arena) {
+      const Shape& n = made.shape;
+      made.strides = {n[1] * n[2] * n[3], 1, n[1] * n[3], n[1]};
+      made.laid_last = true;
+    }
+  }
+  step.out.push_back(slot_[result->id]);
+}
+
+// Kernels that want dense operands get copies of views that are not.
+void Planner::copy_into_order(const Operation& o, uint32_t at, Step& step, BlockState& state) {
+  if (!step.kernel || step.kernel->strided) return;
+  for (size_t k = 0; k < step.in.size(); ++k) {
+    const uint32_t from = step.in[k];
+    if (from == kNone || passes::reads_no_memory(o, k)) continue;
+    if (proto(o.operands[k]).is_contiguous()) continue;
+    Value dense_form;
+    dense_form.shape = plan_.slots[from].shape;
+    dense_form.dtype = plan_.slots[from].dtype;
+    dense_form.id = plan_.slots[from].id;
+    const uint32_t made = make_slot(dense_form, MemorySlot::Kind::arena);
+    state.memory.add(plan_, made, at, at);
+    step.copies.push_back({from, made});
+    step.in[k] = made;
+  }
 }
 
 void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   Step step;
   step.operation = &o;
   step.attrs = o.attrs.get();
-  bool all_dense = true, arrays_in = false, arrays_out = false;
-  for (const Ref<Value>& v : o.operands) {
-    step.in.push_back(v ? slot_[v->id] : kNone);
-    all_dense = all_dense && dense(v);
-    arrays_in = arrays_in || is_array(v);
-  }
-  for (const Ref<Value>& v : o.results) {
-    all_dense = all_dense && dense(v);
-    arrays_out = arrays_out || is_array(v);
-  }
+  for (const Ref<Value>& v : o.operands) step.in.push_back(v ? slot_[v->id] : kNone);
   if (o.op->structural) {
     structural(o, at, step, state);
     plan_.steps[block_begin_ + at] = std::move(step);
     return;
   }
-  const uint32_t* ends = o.ends.empty() ? nullptr : o.ends.data();
-  // Python functions get tensors that they may keep.
-  const bool io = o.op->effect == op::Effect::io;
-  step.keeps_inputs = arrays_out || io;
+  const bool into_array = std::ranges::any_of(o.results, is_array);
+  step.keeps_inputs = into_array || calls_out(o);
   step.may_view = static_cast<bool>(o.op->view) || o.op->views;
-  if (arrays_out)
+  if (into_array)
     for (const Ref<Value>& v : o.operands)
       if (v && !is_array(v)) group_of(*v).escaped = true;
 
-  // How it runs.
   std::vector<Tensor> protos;
-  Tensors views;
-  step.kind = Step::Kind::dispatch;
-  const std::optional<Place> place = places_.runs_on(o);
-  step.place = place.value_or(plan_.place);
-  if (all_dense && !o.attr_operands && !io && place && !doubtful.count(&o)) {
-    for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
-    const op::Inputs in(protos, ends);
-    const op::KernelDef* kernel = op::find_kernel(*o.op, in, step.attrs, place->kind);
-    if (kernel || !o.op->compose) {
-      bool made_copy = false;
-      if (o.op->view || o.op->views) {
-        // On the null place, where a function that copies after all does no harm.
-        Tensor source = null_view(protos[0]);
-        views = op::views_of(*o.op, source, step.attrs);
-        for (const Tensor& v : views)
-          made_copy = made_copy || v.impl()->storage != source.impl()->storage;
-        protos[0] = source;
-      }
-      if (!views.empty() && !made_copy && views.size() == o.results.size()) {
-        step.kind = Step::Kind::view;
-      } else if (!made_copy && (kernel || place->kind == DeviceKind::null)) {
-        step.kind = Step::Kind::kernel;
-        step.kernel = place->kind == DeviceKind::null ? nullptr : kernel;
-      }
-    }
-  }
-
+  const Tensors views = choose(o, step, protos);
   if (step.kind == Step::Kind::view) {
-    const uint32_t group = group_[o.operands[0]->id];
-    for (size_t i = 0; i < o.results.size(); ++i) {
-      const uint32_t from = slot_[o.operands[0]->id];
-      const uint32_t made = make_slot(*o.results[i], MemorySlot::Kind::view);
-      MemorySlot& s = plan_.slots[made];
-      const MemorySlot& source = plan_.slots[from];
-      const bool chained = source.kind == MemorySlot::Kind::view;
-      s.base = chained ? source.base : from;
-      s.offset = views[i].impl()->offset + (chained ? source.offset : 0);
-      s.strides = views[i].strides();
-      join(o.results[i], group, made);
-      step.out.push_back(made);
-    }
-    plan_.steps[block_begin_ + at] = std::move(step);
-    return;
-  }
-
-  // Operands that it writes.
-  std::vector<std::pair<size_t, size_t>> written;  // operand, result
-  const size_t outputs = o.outputs();
-  {
-    size_t result = 0;
-    const op::Inputs places({}, ends);
-    for (uint32_t i : o.op->writes) {
-      const size_t begin = places.place_of(i), end = ends ? ends[i] : begin + 1;
-      for (size_t k = begin; k < end; ++k) written.emplace_back(k, result++);
-    }
-    const std::vector<size_t> updated = o.updated_inputs();
-    for (size_t i = 0; i < updated.size(); ++i) written.emplace_back(updated[i], outputs + i);
-  }
-  for (auto [k, r] : written) {
-    if (!o.operands[k]) continue;
-    const Ref<Value>& result = o.results[r];
-    const bool fits = !plan_.slots[slot_[o.operands[k]->id]].laid_last;
-    if (fits && may_overwrite(o, k, *result, at, false)) {
-      join(result, group_[o.operands[k]->id], slot_[o.operands[k]->id]);
-      ++plan_.report_.in_place;
-      continue;
-    }
-    const uint32_t from = slot_[o.operands[k]->id];
-    make_group(result, MemorySlot::Kind::arena, at, &state);
-    step.copies.push_back({from, slot_[result->id]});
-    step.in[k] = slot_[result->id];
-    ++plan_.report_.copies;
-  }
-  if (o.op->writes.empty()) {
-    const bool takes_over = step.kind == Step::Kind::kernel &&
-                            (o.op->overwrites || (o.op->elementwise && outputs == 1));
-    for (size_t i = 0; i < outputs; ++i) {
-      const Ref<Value>& result = o.results[i];
-      size_t from = SIZE_MAX;
-      const bool first = takes_over && i == 0;
-      const bool last = i == 0 && lays_last(o, step, protos);
-      for (size_t k = 0; first && k < o.operands.size() && from == SIZE_MAX; ++k) {
-        if (k && !o.op->elementwise) break;
-        if (o.operands[k] && plan_.slots[slot_[o.operands[k]->id]].laid_last == last &&
-            may_overwrite(o, k, *result, at, o.op->elementwise))
-          from = k;
-      }
-      if (from != SIZE_MAX) {
-        join(result, group_[o.operands[from]->id], slot_[o.operands[from]->id]);
-        ++plan_.report_.in_place;
-      } else if (step.kind == Step::Kind::dispatch && step.may_view && o.operands[0] &&
-                 !is_array(o.operands[0])) {
-        // It may turn out to be a view when it runs.
-        const uint32_t made = make_slot(*result, MemorySlot::Kind::fresh);
-        plan_.slots[made].base = slot_[o.operands[0]->id];
-        join(result, group_[o.operands[0]->id], made);
-      } else {
-        const uint32_t g = make_group(result, MemorySlot::Kind::arena, at, &state);
-        // An element of an array is also in the array.
-        if ((arrays_in && !is_array(result)) || io) groups_[g].writable = false;
-        if (step.kind == Step::Kind::dispatch &&
-            plan_.slots[groups_[g].slot].kind == MemorySlot::Kind::arena)
-          plan_.slots[groups_[g].slot].kind = MemorySlot::Kind::fresh;
-        // What leaves the plan, and what nested blocks get, is contiguous.
-        MemorySlot& made = plan_.slots[groups_[g].slot];
-        if (last && made.kind == MemorySlot::Kind::arena) {
-          const Shape& n = made.shape;
-          made.strides = {n[1] * n[2] * n[3], 1, n[1] * n[3], n[1]};
-          made.laid_last = true;
-        }
-      }
-      step.out.push_back(slot_[result->id]);
-    }
+    view_results(o, step, views);
   } else {
-    for (auto [k, r] : written) step.out.push_back(step.in[k]);
-  }
-
-  // Kernels that want dense operands get copies of views that are not.
-  if (step.kernel && !step.kernel->strided) {
-    for (size_t k = 0; k < step.in.size(); ++k) {
-      if (step.in[k] == kNone || passes::reads_no_memory(o, k)) continue;
-      const MemorySlot& s = plan_.slots[step.in[k]];
-      if (proto(o.operands[k]).is_contiguous()) continue;
-      Value dense_form;
-      dense_form.shape = s.shape;
-      dense_form.dtype = s.dtype;
-      dense_form.id = s.id;
-      const uint32_t from = step.in[k];
-      const uint32_t made = make_slot(dense_form, MemorySlot::Kind::arena);
-      state.memory.add(plan_, made, at, at);
-      step.copies.push_back({from, made});
-      step.in[k] = made;
-    }
+    const std::vector<std::pair<size_t, size_t>> written = written_by(o);
+    for (auto [k, r] : written)
+      if (o.operands[k]) write_operand(o, at, step, k, o.results[r], state);
+    if (o.op->writes.empty())
+      for (size_t i = 0; i < o.outputs(); ++i) new_result(o, at, step, i, protos, state);
+    else
+      for (auto [k, r] : written) step.out.push_back(step.in[k]);
+    copy_into_order(o, at, step, state);
   }
   plan_.steps[block_begin_ + at] = std::move(step);
 }
