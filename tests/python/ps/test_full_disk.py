@@ -77,9 +77,10 @@ class Server:
         port = self.process.stdout.readline()
         if not port:
             raise OSError(self.process.communicate(timeout=LIMIT)[1])
-        self.client = connect(
-            [int(port)], tables=self.options["tables"], call_deadline=1, table_deadline=60
-        )
+        options = {"tables": self.options["tables"], "table_deadline": 60}
+        self.client = connect([int(port)], **options)
+        # What is applied but cannot be written is asked for again until then.
+        self.impatient = connect([int(port)], call_deadline=2, **options)
 
     def kill(self):
         """kill -9."""
@@ -94,7 +95,7 @@ class Server:
     def push(self, key):
         """What the client is told of a push of one row: acknowledged, refused or unknown."""
         try:
-            push(self.client, [key])
+            push(self.impatient, [key])
         except RuntimeError as error:
             assert "No space left" in str(error) and "Do this" in str(error)
             return "unknown" if "applied, but not on disk" in str(error) else "refused"
