@@ -49,7 +49,7 @@ class Launch:
 
     def wait(self):
         """(exit code, standard output, standard error)."""
-        out, err = self.process.communicate(timeout=200)
+        out, err = self.process.communicate(timeout=250)
         return self.process.returncode, out, err
 
     def log(self, name):
@@ -81,7 +81,9 @@ def launch(tmp_path):
             os.kill(pid, signal.SIGKILL)
 
 
-_PS = ("--servers", "2", "--workers", "2", "--grace", "1")
+# The patience with servers that have not ended when all workers have: more than a busy machine needs.
+_GRACE = ("--grace", "100")
+_PS = ("--servers", "2", "--workers", "2", *_GRACE)
 
 _PRINT_ENVIRON = """
 import os, sys, time
@@ -258,7 +260,7 @@ while not os.path.exists("end"):
     time.sleep(0.02)
 print("end", os.listdir(folder) if folder else "", flush=True)
 """
-_SMALL = ("--servers=1", "--workers=1", "--grace=1")
+_SMALL = ("--servers=1", "--workers=1", *_GRACE)
 
 
 def _began(job, folder, count):
@@ -541,7 +543,7 @@ def test_launch_by_its_old_name(tmp_path):
         env=_ENVIRON,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=250,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[worker.0] TRAINER\n", "")
     assert (tmp_path / "log" / "serverlog.0").read_text() == "PSERVER\n"
@@ -567,7 +569,7 @@ def test_mpirun(tmp_path):
         env=_ENVIRON,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=250,
     )
     assert done.returncode == 0, done.stderr
     found = sorted(re.findall(r"(server|worker) (\d) (\d) (127.0.0.1:\d+)", done.stdout))

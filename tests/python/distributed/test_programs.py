@@ -131,10 +131,11 @@ def test_kill(tmp_path, victim):
     """A server or a worker killed while it works comes back, and synchronous training goes on; after
     a server's death to the very same numbers."""
     job = f"kill-{os.getpid()}-{victim}"
+    long = ("--mode", "sync", "--steps", "400")  # so that it has not ended when the kill comes
     command = [
         *(sys.executable, "-m", "argosy.cli", "launch", "--stream", "all", "--job_id", job),
         *("--durability", "log", "--servers", "2", "--workers", "2"),
-        *(str(_PROGRAMS / "wide_deep.py"), "--mode", "sync"),
+        *(str(_PROGRAMS / "wide_deep.py"), *long),
     ]
     process = subprocess.Popen(
         command,
@@ -160,7 +161,7 @@ def test_kill(tmp_path, victim):
     results = _results(out)
     assert len(results) == 2 and results[0]["auc"] == results[1]["auc"] > 0.85
     if victim == "PSERVER1":
-        undisturbed = _launch(tmp_path, "wide_deep.py", "--mode", "sync")
+        undisturbed = _launch(tmp_path, "wide_deep.py", *long)
         assert results == undisturbed
 
 

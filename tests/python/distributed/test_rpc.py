@@ -11,8 +11,6 @@ from argosy.distributed.launch import ports
 from argosy.distributed.rpc import _messages
 from argosy.distributed.rpc._server import Server
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_calls(count):

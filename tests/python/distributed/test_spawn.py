@@ -56,8 +56,8 @@ def test_nothing_outlives_who_called_spawn(tmp_path, number, method):
         _until(lambda: len(os.listdir(folder)) == 2)
         pids = [int(name) for name in os.listdir(folder)]
         process.send_signal(number)
-        process.wait(60)
-        _until(lambda: not any(map(_lives, pids)), 20)
+        process.wait(100)
+        _until(lambda: not any(map(_lives, pids)))
     finally:
         process.kill()
         process.wait()

@@ -1,5 +1,6 @@
 """Running a program as the ranks of a job, with limits."""
 
+import collections
 import os
 import pathlib
 import secrets
@@ -41,7 +42,7 @@ def start(name, count, *arguments, environ=None, each=None):
         PADDLE_MASTER=f"127.0.0.1:{ports.pick(1)[0]}",
         ARGOSY_JOB_ID=secrets.token_hex(8),
         ARGOSY_JOB_TOKEN=secrets.token_hex(8),
-        ARGOSY_COMM_TIMEOUT="20",
+        ARGOSY_COMM_TIMEOUT="60",
         ARGOSY_NUM_THREADS="1",
     )
     ranks = []
@@ -62,7 +63,7 @@ def start(name, count, *arguments, environ=None, each=None):
     return ranks
 
 
-def finish(ranks, limit=60):
+def finish(ranks, limit=150):
     """Waits for all of them, `limit` seconds together."""
     end = time.monotonic() + limit
     for rank in ranks:
@@ -70,7 +71,7 @@ def finish(ranks, limit=60):
     return ranks
 
 
-def run(name, count, *arguments, limit=60, **options):
+def run(name, count, *arguments, limit=150, **options):
     """start and finish; all must end with 0."""
     ranks = finish(start(name, count, *arguments, **options), limit)
     for number, rank in enumerate(ranks):
@@ -78,12 +79,24 @@ def run(name, count, *arguments, limit=60, **options):
     return ranks
 
 
-def wait_for(path, limit=30):
+def wait_for(path, limit=100):
     """Until a file is there."""
     end = time.monotonic() + limit
     while not path.exists():
         assert time.monotonic() < end, f"{path} did not come"
         time.sleep(0.01)
+
+
+def wait_until_it_waits(rank, limit=100):
+    """Until the main thread of a rank, which has nothing to do but wait for others, does so: it sleeps
+    nearly always, where one that a busy machine lets wait does not."""
+    looks = collections.deque(maxlen=20)
+    end = time.monotonic() + limit
+    while looks.count("S") < 19:
+        assert time.monotonic() < end, f"it does not wait: {looks}"
+        stat = pathlib.Path(f"/proc/{rank.process.pid}/stat").read_text()
+        looks.append(stat.rpartition(")")[2].split()[0])
+        time.sleep(0.02)
 
 
 def stop(rank):
