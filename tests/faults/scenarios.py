@@ -191,7 +191,7 @@ def launch_and_kill(r, job):
     launcher.kill()
     launcher.wait()
     pids = [int(n[4:]) for n in os.listdir(job.directory) if n.startswith("pid-")]
-    end = time.monotonic() + 20
+    end = time.monotonic() + 100
     while any(alive(p) for p in pids):
         if time.monotonic() > end:
             left = [p for p in pids if alive(p)]

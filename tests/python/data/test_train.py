@@ -332,9 +332,9 @@ def test_a_first_step_that_hangs_is_an_error(tmp_path):
         .create_var(name="out", dtype="float32", shape=[-1, 3])
     )
     static.py_func(hang, model.use_var[2], out)
-    dataset = model.dataset(files, thread_num=2, timeout=0.5)
+    dataset = model.dataset(files, thread_num=2, timeout=3)
     with pytest.raises(
-        TimeoutError, match=r"thread \d waited 0.5 s for the first step, which thread"
+        TimeoutError, match=r"thread \d waited 3 s for the first step, which thread"
     ):
         model.exe.train_from_dataset(dataset=dataset, fetch_list=[out])
     assert hangs.is_set()

@@ -33,7 +33,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(data, tmp_path):
 
     process = subprocess.Popen(command(data, broken), stdout=subprocess.DEVNULL)
     checkpoint = broken / "checkpoint.pdparams"
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while not checkpoint.exists() and time.monotonic() < end:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)

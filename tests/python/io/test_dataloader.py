@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pathlib
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def no_process_is_left():
     import gc
 
     gc.collect()
-    deadline = time.monotonic() + 30  # less than a test has
+    deadline = time.monotonic() + 100  # less than a test has
     while time.monotonic() < deadline and set(multiprocessing.active_children()) - before:
         time.sleep(0.05)
     assert not set(multiprocessing.active_children()) - before
@@ -382,13 +383,17 @@ def test_no_timeout_means_that_of_the_environment(monkeypatch):
 
 def test_a_worker_that_stops_in_the_middle_of_a_batch():
     loader = io.DataLoader(
-        From(lambda i: np.zeros(10_000_000)), num_workers=1, timeout=1.5, use_shared_memory=False
+        From(lambda i: np.zeros(10_000_000)), num_workers=1, timeout=200, use_shared_memory=False
     )
     batches = iter(loader)
     next(batches)
-    pid = first_worker(batches)
-    time.sleep(1)  # the next one fills the socket
+    (worker,) = getattr(batches, "_batches", batches)._workers
+    pid = worker.process.pid
+    assert select.select([worker.sock], [], [], 200)[
+        0
+    ]  # the next one has begun, and fills the socket
     os.kill(pid, signal.SIGSTOP)
+    getattr(batches, "_batches", batches)._limit = 1.5
     with pytest.raises(
         TimeoutError, match=f"pid {pid}. sent only a part of a batch within timeout=1"
     ):
@@ -513,10 +518,10 @@ def test_a_stuck_worker_ends_with_the_program(killed):
     if killed:
         main.kill()
     try:
-        main.communicate(timeout=60)
+        main.communicate(timeout=100)
     finally:
         main.kill()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 100
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     is_alive = alive(pid)

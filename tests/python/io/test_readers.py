@@ -107,7 +107,7 @@ def test_threads_that_hang(monkeypatch):
 
 
 def test_multiprocess_readers_that_hang(monkeypatch):
-    monkeypatch.setattr(decorator, "data_timeout", lambda: 1.5)
+    monkeypatch.setattr(decorator, "data_timeout", lambda: 5.0)
 
     def hangs():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -122,15 +122,17 @@ def test_multiprocess_readers_that_hang(monkeypatch):
 
     def stops():
         yield os.getpid()
-        threading.Timer(1, os.kill, (os.getpid(), signal.SIGSTOP)).start()
         yield bytes(50_000_000)
 
     samples = R.multiprocess_reader([stops])()
     pid = next(samples)
-    time.sleep(2)  # a part of the sample waits
-    with pytest.raises(
-        TimeoutError, match=f"the process {pid} of a reader gave no sample for 1.5 s"
-    ):
+    until, looks = time.monotonic() + 100, ""
+    while not looks.endswith("S" * 10):  # it waits: a part of the sample is sent
+        assert time.monotonic() < until, looks
+        time.sleep(0.02)
+        looks += state(pid)
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(TimeoutError, match=f"the process {pid} of a reader gave no sample for 5 s"):
         next(samples)
     assert not multiprocessing.active_children()
 
@@ -163,10 +165,10 @@ def test_multiprocess_readers_end_with_the_program(killed):
     if killed:
         main.kill()
     try:
-        main.communicate(timeout=60)
+        main.communicate(timeout=100)
     finally:
         main.kill()
-    end = time.monotonic() + 30
+    end = time.monotonic() + 100
     while (left := [p for p in pids if alive(p)]) and time.monotonic() < end:
         time.sleep(0.05)
     for pid in left:
@@ -174,11 +176,16 @@ def test_multiprocess_readers_end_with_the_program(killed):
     assert len(pids) == 2 and not left
 
 
-def alive(pid):
+def state(pid):
+    """As /proc says it: S sleeps, T is stopped, Z has ended; Z, too, for one that is gone."""
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return "Z"
+
+
+def alive(pid):
+    return state(pid) != "Z"
 
 
 def test_multiprocess_reader_tells_of_a_killed_process():
