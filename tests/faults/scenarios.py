@@ -13,6 +13,7 @@ import time
 
 from tests.faults import clock, content
 from tests.faults.job import LIMIT, ROOT, Failed, Job, Journal
+from tests.processes import alive
 
 from argosy.distributed.launch import ports
 
@@ -201,15 +202,6 @@ def launch_and_kill(r, job):
         time.sleep(0.02)
     for p in pids:
         os.remove(os.path.join(job.directory, f"pid-{p}"))
-
-
-def alive(pid):
-    """Whether a process runs (zombies do not)."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def disk_full(r):

@@ -4,10 +4,10 @@ import _thread
 import os
 import re
 import threading
-import time
 
 import numpy as np
 import pytest
+from tests.processes import until
 from tests.python.data import reference
 
 import argosy as paddle
@@ -284,10 +284,7 @@ def test_ctrl_c_ends_all_threads(tmp_path):
         )
     timer.join()
     # A joined thread stays listed until the kernel has buried it.
-    end = time.monotonic() + 60
-    while len(os.listdir("/proc/self/task")) > before and time.monotonic() < end:
-        time.sleep(0.02)
-    assert len(os.listdir("/proc/self/task")) <= before
+    until(lambda: len(os.listdir("/proc/self/task")) <= before)
 
 
 def test_a_command_that_hangs_is_an_error(tmp_path):

@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from tests.processes import until_it_waits
 from tests.python.distributed.ranks import run as ranks
 
 import argosy
@@ -76,7 +77,7 @@ def test_a_killed_rank(tmp_path, way):
     for number in range(3):
         ranks.wait_for(tmp_path / str(number))
     for number in (0, 2):
-        ranks.wait_until_it_waits(started[number])
+        until_it_waits(started[number].process.pid)
     before = time.monotonic()
     started[1].process.send_signal(signal.SIGKILL)
     kind, text = failures(started, (0, 2))
@@ -108,7 +109,7 @@ def test_an_interrupted_rank(tmp_path):
     started = ranks.start("fails", 2, "wait-collective", environ={"FOLDER": str(tmp_path)})
     for number in range(2):
         ranks.wait_for(tmp_path / str(number))
-    ranks.wait_until_it_waits(started[0])
+    until_it_waits(started[0].process.pid)
     started[0].process.send_signal(signal.SIGINT)
     started[0].collect(100)
     (tmp_path / "come").touch()
@@ -122,7 +123,7 @@ def test_an_interrupted_message(tmp_path, seconds):
     environ = {"FOLDER": str(tmp_path), "SECONDS": seconds}
     started = ranks.start("fails", 2, "interrupt", environ=environ)
     ranks.wait_for(tmp_path / "0")
-    ranks.wait_until_it_waits(started[0])
+    until_it_waits(started[0].process.pid)
     started[0].process.send_signal(signal.SIGINT)
     ranks.finish(started)
     assert "interrupted\nRankLostError: " in started[0].text, started[0].text

@@ -13,6 +13,7 @@ import time
 
 import pytest
 from tests.hosts import Hosts, missing
+from tests.processes import until
 from tests.python.distributed.ranks import run as ranks
 
 from argosy.base.core import TCPStore
@@ -168,10 +169,7 @@ def test_a_host_that_is_cut_off(tmp_path, cut):
         for rank in waiting:
             assert rank.code == 3 and "RankLostError" in rank.text, rank.text
             assert cut == 0 or "rank 1 has ended" in rank.text, rank.text
-        before = time.monotonic()
-        while stores_of(token):
-            assert time.monotonic() - before < 100, "the store is still there"
-            time.sleep(0.1)
+        until(lambda: not stores_of(token), told="the store is still there")
 
 
 @needs_hosts

@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from tests.processes import until
 
 from argosy.distributed.launch import guardian
 
@@ -54,12 +55,6 @@ class Launch:
 
     def log(self, name):
         return (self.logs / name).read_text()
-
-    def until(self, what, seconds=100):
-        end = time.monotonic() + seconds
-        while not what():
-            assert time.monotonic() < end, "it did not come to be"
-            time.sleep(0.02)
 
     def members(self):
         return guardian.members(self.job, "ARGOSY_JOB_ID")
@@ -238,7 +233,7 @@ def test_a_server_without_a_snapshot_ends_the_job(launch):
     settings = '{"steps": 1000000, "say": true}'
     options = ("--servers=1", "--workers=1", "--durability=snapshot", "--grace=1")
     job = launch(program.read_text(), "sync", settings, options=options)
-    job.until(lambda: (job.logs / "workerlog.0").exists() and "step" in job.log("workerlog.0"))
+    until(lambda: (job.logs / "workerlog.0").exists() and "step" in job.log("workerlog.0"))
     for pid in job.members():
         if b"TRAINING_ROLE=PSERVER" in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
             os.kill(pid, signal.SIGKILL)
@@ -264,7 +259,7 @@ _SMALL = ("--servers=1", "--workers=1", *_GRACE)
 
 
 def _began(job, folder, count):
-    job.until(lambda: len(list(folder.glob("up-*"))) == count)
+    until(lambda: len(list(folder.glob("up-*"))) == count)
 
 
 def test_two_jobs_with_one_folder_of_logs(launch, tmp_path):
@@ -328,7 +323,7 @@ def test_a_durability_dir_belongs_to_one_job(launch, tmp_path):
     assert socket.gethostname() in err
     # Whoever is killed has the folder no longer, once its processes are gone.
     first.process.kill()
-    first.until(lambda: not first.members())
+    until(lambda: not first.members())
     (tmp_path / "end").touch()
     third = launch(_WAITS, options=options)
     code, out, err = third.wait()
@@ -346,7 +341,7 @@ def test_jobs_of_one_name_leave_each_other_alone(launch, tmp_path):
     _began(first, tmp_path, 4)
     killed.process.kill()
     killed.wait()
-    first.until(lambda: len(first.members()) == 2)
+    until(lambda: len(first.members()) == 2)
     (tmp_path / "end").touch()
     code, out, err = first.wait()
     assert (code, err) == (0, "")
@@ -360,12 +355,12 @@ def test_a_launch_within_a_job_ends_with_it(launch, tmp_path):
     )
     (tmp_path / "inner.py").write_text(_CHILDREN)
     job = launch(program)
-    job.until(lambda: len(list(tmp_path.glob("up*"))) == 2)
+    until(lambda: len(list(tmp_path.glob("up*"))) == 2)
     mark = _mark(guardian.members(job.job, "ARGOSY_JOB_ID")[0])
     assert len(guardian.members(mark)) >= 8  # servers and workers with two children, two launchers
     job.process.kill()
     job.wait()
-    job.until(lambda: not guardian.members(mark))
+    until(lambda: not guardian.members(mark))
 
 
 def _mark(pid):
@@ -396,7 +391,7 @@ time.sleep(1000 if len(sys.argv) == 1 else 0)
 
 
 def _up(job, count):
-    job.until(lambda: len(list(pathlib.Path(job.logs).parent.glob("up*"))) == count)
+    until(lambda: len(list(pathlib.Path(job.logs).parent.glob("up*"))) == count)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -415,7 +410,7 @@ def test_killing_the_launcher_ends_everything(launch):
     _up(job, 4)
     job.process.send_signal(signal.SIGKILL)
     job.wait()
-    job.until(lambda: not job.members())
+    until(lambda: not job.members())
 
 
 def test_what_workers_leave_behind_is_killed(launch):

@@ -8,9 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from tests.processes import until
 
 import argosy
 from argosy.distributed.launch import guardian, ports
@@ -117,14 +117,6 @@ def _role(pid):
     return (environ[b"TRAINING_ROLE"] + number).decode() if number else None
 
 
-def _until(what, seconds=100):
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not come to be"
-        time.sleep(0.01)
-    return found
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 @pytest.mark.parametrize("victim", ["PSERVER1", "TRAINER1"])
 def test_kill(tmp_path, victim):
@@ -148,10 +140,10 @@ def test_kill(tmp_path, victim):
     try:
         log = tmp_path / "log" / "workerlog.1"
         # Looked for before, so that no time goes by between the line and the kill.
-        (pid,) = _until(
+        (pid,) = until(
             lambda: [p for p in guardian.members(job, "ARGOSY_JOB_ID") if _role(p) == victim]
         )
-        _until(lambda: log.exists() and "step 50," in log.read_text())
+        until(lambda: log.exists() and "step 50," in log.read_text())
         os.kill(pid, signal.SIGKILL)
         out, err = process.communicate(timeout=200)
     finally:

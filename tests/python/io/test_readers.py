@@ -3,7 +3,6 @@
 import itertools
 import multiprocessing
 import os
-import pathlib
 import pickle
 import random
 import signal
@@ -14,6 +13,7 @@ import threading
 import time
 
 import pytest
+from tests.processes import alive, until, until_it_waits
 
 from argosy import reader as R
 from argosy.reader import decorator
@@ -126,11 +126,7 @@ def test_multiprocess_readers_that_hang(monkeypatch):
 
     samples = R.multiprocess_reader([stops])()
     pid = next(samples)
-    until, looks = time.monotonic() + 100, ""
-    while not looks.endswith("S" * 10):  # it waits: a part of the sample is sent
-        assert time.monotonic() < until, looks
-        time.sleep(0.02)
-        looks += state(pid)
+    until_it_waits(pid)  # a part of the sample is sent
     os.kill(pid, signal.SIGSTOP)
     with pytest.raises(TimeoutError, match=f"the process {pid} of a reader gave no sample for 5 s"):
         next(samples)
@@ -168,24 +164,12 @@ def test_multiprocess_readers_end_with_the_program(killed):
         main.communicate(timeout=100)
     finally:
         main.kill()
-    end = time.monotonic() + 100
-    while (left := [p for p in pids if alive(p)]) and time.monotonic() < end:
-        time.sleep(0.05)
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert len(pids) == 2 and not left
-
-
-def state(pid):
-    """As /proc says it: S sleeps, T is stopped, Z has ended; Z, too, for one that is gone."""
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "Z"
-
-
-def alive(pid):
-    return state(pid) != "Z"
+        assert len(pids) == 2
+        until(lambda: not any(map(alive, pids)))
+    finally:
+        for pid in filter(alive, pids):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_multiprocess_reader_tells_of_a_killed_process():

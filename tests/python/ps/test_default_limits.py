@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.processes import until
 from tests.python.ps.jobs import DENSE, SPARSE, connect, push, serve, stats
 from tests.python.ps.raw import RESET, Raw
 
@@ -104,10 +105,7 @@ def test_a_log_of_one_gibibyte_brings_a_snapshot(tmp_path):
     while durability()["log_bytes"] <= 1 << 30 and not durability()["snapshots"]:
         client.push_dense(1, ones)
         pushes += 1
-    deadline = time.monotonic() + LIMIT
-    while not durability()["snapshots"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: durability()["snapshots"])
     assert pushes >= 15
     assert durability()["log_bytes"] <= 512 << 20
     client.push_dense(1, ones)

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.processes import until
 from tests.python.ps.jobs import (
     DENSE,
     SPARSE,
@@ -278,9 +279,7 @@ class TestLife:
         later = []
 
         def start():
-            until = time.monotonic() + 100
-            while not client.traffic()[2] and time.monotonic() < until:
-                time.sleep(0.01)
+            until(lambda: client.traffic()[2])
             later.append(serve(endpoint=endpoint))
 
         starter = threading.Thread(target=start)
@@ -339,10 +338,7 @@ class TestLife:
             connect([server])
         client = connect([server], call_deadline=7, table_deadline=7)
         push(client, [1])
-        deadline = time.monotonic() + 100
-        while stats(client)[0]["clients"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: not stats(client)[0]["clients"])
         push(client, [1])
         assert (pull(client, [1]) == 2).all()
 
@@ -350,6 +346,7 @@ class TestLife:
         code = """
 import os, sys
 sys.path.insert(0, {path!r})
+from tests.processes import until
 from tests.python.ps.jobs import serve, connect, push, pull
 server = serve(); client = connect([server]); push(client, [1])
 pid = os.fork()

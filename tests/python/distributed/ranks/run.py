@@ -1,6 +1,5 @@
 """Running a program as the ranks of a job, with limits."""
 
-import collections
 import os
 import pathlib
 import secrets
@@ -8,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+
+from tests.processes import until
 
 from argosy.distributed.launch import ports
 
@@ -79,24 +80,9 @@ def run(name, count, *arguments, limit=150, **options):
     return ranks
 
 
-def wait_for(path, limit=100):
+def wait_for(path):
     """Until a file is there."""
-    end = time.monotonic() + limit
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} did not come"
-        time.sleep(0.01)
-
-
-def wait_until_it_waits(rank, limit=100):
-    """Until the main thread of a rank, which has nothing to do but wait for others, does so: it sleeps
-    nearly always, where one that a busy machine lets wait does not."""
-    looks = collections.deque(maxlen=20)
-    end = time.monotonic() + limit
-    while looks.count("S") < 19:
-        assert time.monotonic() < end, f"it does not wait: {looks}"
-        stat = pathlib.Path(f"/proc/{rank.process.pid}/stat").read_text()
-        looks.append(stat.rpartition(")")[2].split()[0])
-        time.sleep(0.02)
+    until(path.exists, told=f"{path} did not come")
 
 
 def stop(rank):
