@@ -8,6 +8,8 @@ import sys
 import pytest
 from tests.processes import alive, until
 
+from argosy.distributed._spawn import SpawnContext
+
 _PROGRAM = """
 import os, sys, time
 import argosy.distributed as dist
@@ -47,3 +49,30 @@ def test_nothing_outlives_who_called_spawn(tmp_path, number, method):
         process.wait()
         for pid in filter(alive, pids):
             os.kill(pid, signal.SIGKILL)
+
+
+class _EndsWhileItIsLookedAt:
+    """A process whose exit code is there the second time that somebody asks."""
+
+    pid = 1
+
+    def __init__(self):
+        self.sentinel, writing = os.pipe()
+        os.close(writing)
+        self._codes = iter([None] + [7] * 100)
+
+    @property
+    def exitcode(self):
+        return next(self._codes)
+
+    def join(self, timeout=None):
+        pass
+
+
+def test_a_process_that_fails_while_others_are_looked_at_is_not_passed_over():
+    process = _EndsWhileItIsLookedAt()
+    try:
+        with pytest.raises(RuntimeError, match="process 1 ended with 7"):
+            SpawnContext([process]).join()
+    finally:
+        os.close(process.sentinel)
