@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 from tests.processes import until
@@ -377,6 +378,25 @@ def test_a_process_that_cannot_be_killed(capsys):
         local._wait(process, "worker.3", time.monotonic())
         process.kill()
     assert f"worker.3 (process {process.pid}) has not ended" in capsys.readouterr().err
+
+
+class _Looked:
+    """A process, by what it is found to be one look after the other."""
+
+    def __init__(self, *codes):
+        self._codes = iter(codes)
+
+    def poll(self):
+        return next(self._codes, None)
+
+
+def test_the_cause_comes_before_what_failed_by_it():
+    """Also where it died after it had been looked at, and the other before."""
+    from argosy.distributed.launch import local
+
+    cause, other, brought = _Looked(None, -9), _Looked(0), _Looked(3)
+    job = types.SimpleNamespace(processes=[cause, other, brought])
+    assert local._Job._failures(job) == [(cause, -9), (brought, 3)]
 
 
 # A process that leaves its session and its group, and one that does not.
