@@ -452,6 +452,15 @@ TEST(Waits, AConsumerOfReadersThatDoNotMove) {
   slow.join();
 }
 
+// S: it waits.
+char state_of_thread(pid_t id) {
+  std::ifstream file("/proc/self/task/" + std::to_string(id) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name = text.rfind(") ");
+  return name == text.npos ? '?' : text[name + 2];
+}
+
 // Holds the last thread that was started, which waits in poll and so has no lock.
 std::unique_ptr<Held> hold_last_thread(const std::set<pid_t>& before, size_t started) {
   std::set<pid_t> now;
@@ -459,7 +468,7 @@ std::unique_ptr<Held> hold_last_thread(const std::set<pid_t>& before, size_t sta
     usleep(200'000);
     now = threads_of_this_process();
     for (pid_t id : before) now.erase(id);  // some of them may have ended
-  } while (now.size() < started);
+  } while (now.size() < started || state_of_thread(*now.rbegin()) != 'S');
   return std::make_unique<Held>(*now.rbegin());
 }
 
