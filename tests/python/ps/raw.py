@@ -24,6 +24,7 @@ class Raw:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.stream = -1
         self.ended = {}  # stream -> type of the frame that ended it, the first one
+        self.resets = set()  # streams with a RESET, perhaps after what ended them
         self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         self._send(SETTINGS, 0, 0, struct.pack(">HI", 4, window))
 
@@ -83,6 +84,8 @@ class Raw:
         payload = self._exactly(length)
         if kind in (SETTINGS, PING) and not flags & 1:
             self._send(kind, 1, 0, payload if kind == PING else b"")
+        if kind == RESET:
+            self.resets.add(stream)
         if kind == RESET or (kind in (HEADERS, DATA) and flags & 1):
             # (After a whole answer a server may reset what it no longer wants to hear.)
             self.ended.setdefault(stream, kind)
