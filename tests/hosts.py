@@ -1,5 +1,6 @@
 """Hosts on one machine: network namespaces that a bridge joins. Needs root and iproute2."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -7,16 +8,19 @@ import subprocess
 __all__ = ["Hosts", "missing"]
 
 
+@functools.cache
 def missing():
     """Why there can be none here; empty if there can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     if not shutil.which("ip") or not shutil.which("tc"):
         return "network namespaces need iproute2"
-    name = f"argosy-probe-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
-    subprocess.run(["ip", "netns", "del", name], capture_output=True)
-    return made.stderr.strip()
+    try:
+        with Hosts(1) as hosts:
+            subprocess.run(hosts.command(0, ["true"]), check=True, capture_output=True, timeout=100)
+    except subprocess.CalledProcessError as error:
+        return f"{' '.join(error.cmd)}: {error.stderr.decode().strip()}"
+    return ""
 
 
 class Hosts:
@@ -48,7 +52,7 @@ class Hosts:
         self._run("ip", "link", "set", f"{self._tag}v{number}", "up" if over else "down")
 
     def _run(self, *argv, check=True):
-        subprocess.run(argv, check=check, capture_output=True, timeout=30)
+        subprocess.run(argv, check=check, capture_output=True, timeout=100)
 
     def _limit(self, link, inside=()):
         shape = ["tbf", "rate", self.rate, "burst", "256kb", "latency", "20ms"]

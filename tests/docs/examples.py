@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import public_names  # noqa: E402
 
 PACKAGE = ROOT / "python" / "argosy"
-LIMIT = 60  # seconds for one example
+LIMIT = 200  # seconds for one example
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d*(?:e[-+]?\d+)?|(?<![\w.])[-+]?\d+e[-+]?\d+", re.I)
 _SPACE = re.compile(r"\s+")
 

@@ -117,8 +117,8 @@ class Checks:
                 d.kill_after(0)
         self.armed.clear()
         if self.bad:
-            self.bad, self.bad_since = False, time.monotonic() + 1.5  # a server looks once a second
-            time.sleep(1.5)
+            self.bad, self.bad_since = False, time.monotonic() + 3  # a server looks once a second
+            time.sleep(3)
         self.do_cont()
         self.do_heal()
         for s in range(self.servers):

@@ -14,7 +14,7 @@ from tests.faults import content
 from argosy.distributed.launch import ports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIMIT = 60  # seconds that any wait may take: more is a hang
+LIMIT = 120  # seconds that any wait may take: more is a hang
 
 
 class Failed(AssertionError):

@@ -15,7 +15,7 @@ import traceback
 
 from tests.faults import scenarios, stories, tell
 
-LIMIT = 300  # seconds that a run may take
+LIMIT = 500  # seconds that a run may take
 NAMES = [
     *(s.__name__ for s in scenarios.SCENARIOS),
     *(s.__name__ for s in stories.BY_HAND),

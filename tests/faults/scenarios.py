@@ -13,6 +13,7 @@ import time
 
 from tests.faults import clock, content
 from tests.faults.job import LIMIT, ROOT, Failed, Job, Journal
+from tests.processes import alive
 
 from argosy.distributed.launch import ports
 
@@ -191,7 +192,7 @@ def launch_and_kill(r, job):
     launcher.kill()
     launcher.wait()
     pids = [int(n[4:]) for n in os.listdir(job.directory) if n.startswith("pid-")]
-    end = time.monotonic() + 20
+    end = time.monotonic() + 100
     while any(alive(p) for p in pids):
         if time.monotonic() > end:
             left = [p for p in pids if alive(p)]
@@ -201,15 +202,6 @@ def launch_and_kill(r, job):
         time.sleep(0.02)
     for p in pids:
         os.remove(os.path.join(job.directory, f"pid-{p}"))
-
-
-def alive(pid):
-    """Whether a process runs (zombies do not)."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def disk_full(r):

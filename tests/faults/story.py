@@ -26,7 +26,7 @@ __all__ = ["Driver", "tables_of"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = {ROWS: "row", COLD: "row", CLICKS: "click", ADMIT: "admit"}
 GAVE_UP = 70  # exit code of a server that ends so that recovery does what it could not
-SLACK = 8  # seconds above its deadline after which a call hangs
+SLACK = 20  # seconds above its deadline after which a call hangs
 
 
 def tables_of(story, server=0):
@@ -87,7 +87,7 @@ class Actor:
             worker=worker,
             workers=driver.workers,
             token=TOKEN,
-            connect_deadline=15,
+            connect_deadline=60,
             call_deadline=driver.deadline,
             wait_deadline=driver.deadline,
             table_deadline=driver.deadline + 4,
@@ -257,7 +257,7 @@ class Driver(Checks):
                 stderr=log,
                 cwd=self.data,
             )
-        end = time.monotonic() + 30
+        end = time.monotonic() + 100
         while not os.path.exists(ready):
             if p.poll() is not None:
                 if once and p.returncode == -signal.SIGKILL:
@@ -290,7 +290,7 @@ class Driver(Checks):
         self.actors[w] = a
         a.pending[0] = (
             lambda kind, value: self.connected(a, kind, value),
-            time.monotonic() + 40,
+            time.monotonic() + 100,
             "connect",
         )
         self.wait(lambda: 0 not in a.pending)
@@ -352,7 +352,7 @@ class Driver(Checks):
         for then, _, _ in pending.values():
             then("Killed", "")
 
-    def wait(self, until, limit=60):
+    def wait(self, until, limit=150):
         end = time.monotonic() + limit
         while not until():
             if time.monotonic() > end:

@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).parents[1] / "soak" / "failing_calls.py"
 
 def soak(*options):
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), *options], capture_output=True, text=True, timeout=250
+        [sys.executable, str(SCRIPT), *options], capture_output=True, text=True, timeout=550
     )
     return done.returncode, done.stdout + done.stderr
 

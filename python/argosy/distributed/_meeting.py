@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import socket
 
 from argosy import _core
 from argosy._job import get_rank, get_world_size, hosts_of_job, number_of
 
 from . import _rendezvous
+from .launch import ports
 
 __all__ = []
 
@@ -70,10 +70,7 @@ def _address_at(text, rank, job, seconds):
     place = _rendezvous.place(text)
     if rank:
         return place.find(job, seconds)
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port = probe.getsockname()[1]
-    address = f"{place.own_host()}:{port}"
+    address = f"{place.own_host()}:{ports.pick(1)[0]}"
     place.write(job, address)
     return address
 

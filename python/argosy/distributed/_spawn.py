@@ -101,8 +101,9 @@ class SpawnContext:
             for process in running:
                 if process.sentinel in ready:
                     process.join()
-            failed = [p for p in running if p.exitcode]
-            running = [p for p in running if p.exitcode is None]
+            codes = {p: p.exitcode for p in running}  # asked once: any may end at any moment
+            failed = [p for p, code in codes.items() if code]
+            running = [p for p, code in codes.items() if code is None]
             if failed:
                 self._fail(failed)
         return True

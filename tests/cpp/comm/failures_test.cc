@@ -106,9 +106,8 @@ TEST_P(Failures, AMessageOfAnotherSize) {
 }
 
 TEST_P(Failures, ARankThatDoesNotCome) {
-  const auto start = std::chrono::steady_clock::now();
   std::atomic<bool> over{false};
-  const auto errors = run_ranks(4, 0.3, [&](ProcessGroup& g) {
+  const auto errors = run_ranks(4, 2, [&](ProcessGroup& g) {
     Tensor x = numbers(0, 4);
     g.all_reduce({x}, Reduce::sum);
     if (g.rank() == 2)
@@ -122,8 +121,7 @@ TEST_P(Failures, ARankThatDoesNotCome) {
     }
   });
   expect_same(errors, {"[all_reduce] collective 1 of group 0, all_reduce(sum) of 4 float32",
-                       "rank 2 has not come within 0.3 s; waiting: rank 0, 1, 3"});
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+                       "rank 2 has not come within 2 s; waiting: rank 0, 1, 3"});
 }
 
 TEST_P(Failures, ARankThatHasEnded) {
@@ -149,7 +147,7 @@ TEST_P(Failures, ARankThatHasEnded) {
 }
 
 TEST_P(Failures, AMessageThatNobodySendsOrTakes) {
-  const auto errors = run_ranks(2, 0.2, [](ProcessGroup& g) {
+  const auto errors = run_ranks(2, 1, [](ProcessGroup& g) {
     Tensor x = numbers(0, 100000);
     g.rank() == 0 ? g.send(x, 1) : g.barrier();
   });
@@ -202,11 +200,11 @@ TEST_P(Failures, AFailedGroupSendsNothing) {
 }
 
 TEST_P(Failures, TheLimitOfAMessageBeginsWithItsTurn) {
-  const auto errors = run_ranks(2, 2, [](ProcessGroup& g) {
+  const auto errors = run_ranks(2, 4, [](ProcessGroup& g) {
     Tensor a = numbers(1, 8), b = numbers(2, 8);
     if (g.rank()) {
       for (const Tensor& x : {a, b}) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
         g.send(x, 0);
       }
       return;
@@ -222,14 +220,15 @@ TEST_P(Failures, TheLimitOfAMessageBeginsWithItsTurn) {
 }
 
 TEST_P(Failures, ARankThatHasEndedIsNoticedAmongMessagesOfOthers) {
+  constexpr int kMessages = 6000;  // which take 30 s
   const auto begin = std::chrono::steady_clock::now();
-  const auto errors = run_ranks(3, 20, [](ProcessGroup& g) {
+  const auto errors = run_ranks(3, 100, [](ProcessGroup& g) {
     g.barrier();
     if (g.rank() == 1) throw std::runtime_error("ended");
     Tensor x = numbers(0, 4);
     if (g.rank() == 2) {
       try {
-        for (int i = 0; i < 1000; ++i) {
+        for (int i = 0; i < kMessages; ++i) {
           g.send(x, 0);
           std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
@@ -239,10 +238,10 @@ TEST_P(Failures, ARankThatHasEndedIsNoticedAmongMessagesOfOthers) {
     }
     auto lost = g.recv(x, 1, Mode::async);
     std::vector<std::shared_ptr<Work>> others;
-    for (int i = 0; i < 1000; ++i) others.push_back(g.recv(x, 2, Mode::async));
+    for (int i = 0; i < kMessages; ++i) others.push_back(g.recv(x, 2, Mode::async));
     EXPECT_NE(failure_of([&] { lost->wait(); }), Failure::timeout);
   });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(25));
 }
 
 TEST_P(Failures, AMessageOfTheRingsSizeIsSentBeforeItIsReceived) {

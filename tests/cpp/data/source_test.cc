@@ -384,18 +384,18 @@ TEST(Waits, CommandsThatHang) {
                     packed = folder.pack("b", lines(0, 100000));
   for (const std::string& path : {plain, packed}) {
     ReadOptions o = options({path});
-    o.stream.timeout = 0.3;
+    o.stream.timeout = 1;  // and not less: the shell has to say what it is looking for
     for (const char* command : {"sleep 1000", "trap '' TERM; sleep 1000", "head -1; sleep 1000",
                                 "echo looking >&2; sleep 1000"}) {
       o.stream.pipe_command = command;
       const std::string text = timeout_of(o);
       expect_in("the command '" + o.stream.pipe_command + "' (process ", text);
-      expect_in("on '" + path + "' neither read nor wrote a byte for 0.3 s", text);
+      expect_in("on '" + path + "' neither read nor wrote a byte for 1 s", text);
       expect_in("ARGOSY_DATA_TIMEOUT", text);
     }
     expect_in("Its last lines on stderr:\nlooking\n. Do this", timeout_of(o));
     o.stream.pipe_command = "cat; exec >&-; sleep 1000";
-    expect_in("has closed its output and has not ended for 0.3 s", timeout_of(o));
+    expect_in("has closed its output and has not ended for 1 s", timeout_of(o));
   }
 }
 
@@ -411,11 +411,11 @@ TEST(Waits, DownloadsThatHang) {
 TEST(Waits, SlowOnesMayTakeTheirTime) {
   Folder folder;
   ReadOptions o = options({folder.write("a", lines(0, 8))});
-  o.stream.timeout = 2;
+  o.stream.timeout = 3;
   // Each line is progress, written or read.
-  o.stream.pipe_command = "while read -r line; do sleep 0.4; echo \"$line\"; done";
+  o.stream.pipe_command = "while read -r line; do sleep 0.5; echo \"$line\"; done";
   EXPECT_EQ(read_all(*read_files(o)), range(8));
-  o.stream.pipe_command = "while read -r line; do sleep 0.4; done; echo 1 0 0";
+  o.stream.pipe_command = "while read -r line; do sleep 0.5; done; echo 1 0 0";
   EXPECT_EQ(read_all(*read_files(o)), range(1));
 }
 
@@ -436,20 +436,29 @@ TEST(Waits, AReaderWhoseConsumerIsGone) {
 
 TEST(Waits, AConsumerOfReadersThatDoNotMove) {
   const Stop reading;
-  BatchQueue queue(1, 2, 3, 0.2, reading);
+  BatchQueue queue(1, 2, 3, 1, reading);
   Batch b;
-  expect_in("thread 5 waited 0.2 s for a batch, and none of 3 readers got on in that time",
+  expect_in("thread 5 waited 1 s for a batch, and none of 3 readers got on in that time",
             timeout_of([&] { queue.pop(5, &b); }));
   // Those who read without a whole batch yet do move.
   std::thread slow([&] {
     for (int i = 0; i < 40; ++i) {
-      usleep(25'000);
+      usleep(50'000);
       reading.moved();
     }
     queue.push({});
   });
   EXPECT_TRUE(queue.pop(0, &b));
   slow.join();
+}
+
+// S: it waits.
+char state_of_thread(pid_t id) {
+  std::ifstream file("/proc/self/task/" + std::to_string(id) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name = text.rfind(") ");
+  return name == text.npos ? '?' : text[name + 2];
 }
 
 // Holds the last thread that was started, which waits in poll and so has no lock.
@@ -459,19 +468,19 @@ std::unique_ptr<Held> hold_last_thread(const std::set<pid_t>& before, size_t sta
     usleep(200'000);
     now = threads_of_this_process();
     for (pid_t id : before) now.erase(id);  // some of them may have ended
-  } while (now.size() < started);
+  } while (now.size() < started || state_of_thread(*now.rbegin()) != 'S');
   return std::make_unique<Held>(*now.rbegin());
 }
 
 TEST(Waits, AReaderThatHangsIsLeftBehind) {
   Folder folder;
   ReadOptions o = options({folder.fifo("a")});
-  o.stream.timeout = 1;
+  o.stream.timeout = 3;
   std::set<pid_t> before = threads_of_this_process();
   auto source = read_files(o);
   auto held = hold_last_thread(before, 1);
   if (!*held) GTEST_SKIP() << "processes may not be traced here";
-  expect_in("thread 0 waited 2 s for a batch, and none of 1 readers got on", timeout_of([&] {
+  expect_in("thread 0 waited 6 s for a batch, and none of 1 readers got on", timeout_of([&] {
               Batch b;
               while (source->next(0, &b)) {
               }
@@ -484,7 +493,7 @@ TEST(Waits, AReaderThatHangsIsLeftBehind) {
   Records records(o.format);
   before = threads_of_this_process();
   std::thread loading([&] {
-    expect_in("no reader got on for 2 s while loading", timeout_of([&] { records.load(o); }));
+    expect_in("no reader got on for 6 s while loading", timeout_of([&] { records.load(o); }));
   });
   held = hold_last_thread(before, 2);
   loading.join();

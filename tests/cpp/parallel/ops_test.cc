@@ -294,7 +294,7 @@ TEST(CollectiveOps, ARunThatFailsWaitsForItsOwnOnly) {
     while (!has_begun(other->number())) std::this_thread::yield();
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_THROW(exchange(0, g, true), Error);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
     g.barrier();
     first.join();
   });

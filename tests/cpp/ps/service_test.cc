@@ -423,7 +423,7 @@ TEST(Service, ErrorsHaveReasons) {
   c.tables[0].accessor.dim = 3;
   EXPECT_EQ(reason_of([&] { connect(c); }), Reason::mismatch);
   c.tables = tables();
-  c.call_deadline = milliseconds(300);
+  c.call_deadline = seconds(3);
   const auto client = connect(c);
   EXPECT_EQ(reason_of([&] { client->push_dense(1, std::vector<float>(5), -1); }), Reason::refused);
   server->stop();

@@ -201,14 +201,14 @@ TEST_F(Snapshot, ASaveOfADeadClientDoesNotKeepTheTurn) {
   Durability& d = host.durability();
   const auto begin = std::chrono::steady_clock::now();
   const SaveId dead = d.reserve_save(milliseconds(100));
-  const SaveId later = d.reserve_save(milliseconds(100));  // waits for its turn
+  const SaveId later = d.reserve_save(milliseconds(2'000));  // waits for its turn
   d.prepare_save(later, opened(), 0);
-  const SaveId living = d.reserve_save(milliseconds(1'000));
+  const SaveId living = d.reserve_save(milliseconds(4'000));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   EXPECT_NE(error_of([&] { d.pause(later, milliseconds(1)); }).find("took too long"),
             std::string::npos);
   for (int i = 0; i < 12; ++i) {
-    std::this_thread::sleep_for(milliseconds(200));
+    std::this_thread::sleep_for(milliseconds(500));
     d.keep_save(dead);
     d.keep_save(living);
   }

@@ -227,7 +227,7 @@ def test_each_thread_has_its_own():
     seen, inside, done = {}, threading.Event(), threading.Event()
 
     def other():
-        inside.wait(10)
+        inside.wait(100)
         seen["other"] = (x4 @ x4).dtype
         with bf16():
             done.set()
@@ -237,7 +237,7 @@ def test_each_thread_has_its_own():
     thread.start()
     with bf16():
         inside.set()
-        done.wait(10)
+        done.wait(100)
         seen["this"] = (x4 @ x4).dtype
     thread.join()
     assert seen == {"other": F32, "own": BF16, "this": BF16}

@@ -54,7 +54,7 @@ def test_workers_exchange_samples_and_train(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "argosy.distributed.launch", "--servers", "1", "--workers", "2",
          "--log_dir", "log", "job.py"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        cwd=tmp_path, capture_output=True, text=True, timeout=250,
     )  # fmt: skip
     logs = [(tmp_path / "log" / f"workerlog.{w}").read_text() for w in range(2)]
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

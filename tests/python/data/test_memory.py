@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 
 import numpy as np
 import pytest
+from tests.processes import until
 from tests.python.data import reference
 from tests.python.data.test_parsing import batches
 from tests.python.ps.jobs import connect, serve
@@ -133,9 +133,7 @@ def test_ctrl_c_ends_loading(tmp_path):
     dataset = memory(numbered(tmp_path, 3), pipe_command=f"echo $$ > {started}; sleep 1000")
 
     def interrupt():
-        end = time.monotonic() + 100
-        while not (started.exists() and started.read_text()) and time.monotonic() < end:
-            time.sleep(0.02)
+        until(lambda: started.exists() and started.read_text())
         _thread.interrupt_main()
 
     thread = threading.Thread(target=interrupt)

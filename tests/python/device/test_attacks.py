@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.processes import until
 from tests.python.device.where import FIRST, SECOND, strict
 
 import argosy as paddle
@@ -118,10 +119,7 @@ def test_a_signal_in_the_middle_of_a_pass(workers):
                 os.kill(os.getpid(), signal.SIGINT)
     assert [s.item() for s in seen[:3]] == [8.0, 40.0, 72.0]
     gc.collect()
-    limit = time.monotonic() + 60
-    while threading.active_count() > before and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert threading.active_count() == before
+    until(lambda: threading.active_count() == before)
 
 
 @strict

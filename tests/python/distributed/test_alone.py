@@ -74,7 +74,7 @@ def test_the_command_says_so_too(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("print('trained alone')\n")
     command = [sys.executable, "-m", "argosy.distributed.launch", "--nnodes", "2", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode != 0 and "--nnodes 2: expected --master" in done.stderr
     assert "trained alone" not in done.stdout
 

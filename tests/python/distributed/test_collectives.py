@@ -8,12 +8,11 @@ import sys
 import time
 
 import pytest
+from tests.processes import until_it_waits
 from tests.python.distributed.ranks import run as ranks
 
 import argosy
 import argosy.distributed as dist
-
-pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(autouse=True, params=["shm", "tcp"])
@@ -29,7 +28,7 @@ def test_each_collective_at_each_size(count):
         assert "all is well" in rank.text
 
 
-def failures(started, expected, limit=30):
+def failures(started, expected, limit=100):
     """The errors that ranks printed as `KIND: text`: of one kind, and one text."""
     ranks.finish(started, limit)
     errors = []
@@ -77,11 +76,12 @@ def test_a_killed_rank(tmp_path, way):
     started = ranks.start("fails", 3, f"wait-{way}", environ={"FOLDER": str(tmp_path)})
     for number in range(3):
         ranks.wait_for(tmp_path / str(number))
-    time.sleep(0.3)
+    for number in (0, 2):
+        until_it_waits(started[number].process.pid)
     before = time.monotonic()
     started[1].process.send_signal(signal.SIGKILL)
     kind, text = failures(started, (0, 2))
-    assert time.monotonic() - before < 10
+    assert time.monotonic() - before < 40  # less than ARGOSY_COMM_TIMEOUT
     assert kind == "RankLostError" and "rank 1 has ended" in text, text
     assert started[1].code == -signal.SIGKILL
 
@@ -94,10 +94,10 @@ def test_a_stopped_rank(tmp_path, way):
         for number in range(3):
             ranks.wait_for(tmp_path / str(number))
         ranks.stop(started[1])
-        before = time.monotonic()
         for rank in (started[0], started[2]):
-            rank.collect(20)
-        assert 1 < time.monotonic() - before < 15
+            rank.collect(100)
+            waited = re.search(r"^waited (.*) s$", rank.text, re.M)
+            assert waited and 1.9 < float(waited[1]) < 30, rank.text
     finally:
         started[1].process.kill()
     kind, text = failures(started, (0, 2))
@@ -107,10 +107,13 @@ def test_a_stopped_rank(tmp_path, way):
 
 def test_an_interrupted_rank(tmp_path):
     started = ranks.start("fails", 2, "wait-collective", environ={"FOLDER": str(tmp_path)})
-    ranks.wait_for(tmp_path / "0")
-    time.sleep(0.3)
-    started[0].process.send_signal(signal.SIGINT)  # rank 1 does not come
-    ranks.finish(started, 20)
+    for number in range(2):
+        ranks.wait_for(tmp_path / str(number))
+    until_it_waits(started[0].process.pid)
+    started[0].process.send_signal(signal.SIGINT)
+    started[0].collect(100)
+    (tmp_path / "come").touch()
+    ranks.finish(started[1:])
     assert "KeyboardInterrupt" in started[0].text
     assert "rank 0 was interrupted in collective" in started[1].text, started[1].text
 
@@ -120,9 +123,9 @@ def test_an_interrupted_message(tmp_path, seconds):
     environ = {"FOLDER": str(tmp_path), "SECONDS": seconds}
     started = ranks.start("fails", 2, "interrupt", environ=environ)
     ranks.wait_for(tmp_path / "0")
-    time.sleep(0.3)
+    until_it_waits(started[0].process.pid)
     started[0].process.send_signal(signal.SIGINT)
-    ranks.finish(started, 20)
+    ranks.finish(started)
     assert "interrupted\nRankLostError: " in started[0].text, started[0].text
     assert "rank 0 was interrupted while it exchanged tensors" in started[1].text, started[1].text
 
@@ -143,7 +146,7 @@ def test_seeded_faults(engine):
     command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "18"] + ["tcp"] * (
         engine == "tcp"
     )
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0 and "18 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
 
 
@@ -172,10 +175,10 @@ def test_a_forked_child_of_a_program_that_runs_alone_connects_anew():
 
 
 def test_a_rank_that_never_starts():
-    started = ranks.start("fails", 3, "size", environ={"ARGOSY_COMM_TIMEOUT": "6"})
+    started = ranks.start("fails", 3, "size", environ={"ARGOSY_COMM_TIMEOUT": "10"})
     started[1].process.kill()
-    ranks.finish(started, 30)
-    assert "expected 3 ranks, but ranks 1 have not come within 6 s" in started[0].text
+    ranks.finish(started)
+    assert "expected 3 ranks, but ranks 1 have not come within 10 s" in started[0].text
     assert "CommunicationError" in started[2].text
 
 
@@ -197,7 +200,7 @@ def test_who_does_not_belong_together(engine, each, text):
     if engine == "tcp" and "ARGOSY_COMM_HOST" in each(0):
         pytest.skip("over TCP they do belong together")
     environ = {"ARGOSY_COMM_TIMEOUT": "6"}
-    started = ranks.finish(ranks.start("fails", 2, "size", environ=environ, each=each), 30)
+    started = ranks.finish(ranks.start("fails", 2, "size", environ=environ, each=each))
     for rank in started:
         assert rank.code == 3 and re.search(rf"CommunicationError: .*({text})", rank.text), (
             rank.text
@@ -215,13 +218,13 @@ def test_the_command_trains_with_collectives(tmp_path):
     program = ranks.HERE / "trains.py"
     command = [sys.executable, "-m", "argosy.distributed.launch", "--devices", "0,1"]
     command += ["--log_dir", str(tmp_path / "log"), str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     logs = [(tmp_path / "log" / f"workerlog.{r}").read_text() for r in range(2)]
     weights = [re.search(r"^weights (.*)$", log, re.M)[1] for log in logs]
     assert weights[0] == weights[1]
     alone = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=80, check=True
     )
     assert re.search(r"^weights (.*)$", alone.stdout, re.M)[1] == weights[0]
 
@@ -230,9 +233,7 @@ def test_the_command_says_which_rank_failed(tmp_path):
     program = ranks.HERE / "fails.py"
     command = [sys.executable, "-m", "argosy.distributed.launch", "--nproc_per_node", "3"]
     command += ["--log_dir", str(tmp_path / "log"), str(program), "dies"]
-    before = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100)
-    assert time.monotonic() - before < 40
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=200)
     assert done.returncode == 128 + signal.SIGKILL, done.stderr
     assert "worker.1 is not restarted: a process cannot join the others" in done.stderr
     for r in (0, 2):
@@ -264,10 +265,8 @@ def test_spawn_connects_processes(tmp_path):
 
 
 def test_spawn_ends_all_when_one_fails():
-    before = time.monotonic()
     with pytest.raises(RuntimeError, match=r"\(rank [01]\) ended with [17]"):
         dist.spawn(fail_in_one, (1,), nprocs=2)
-    assert time.monotonic() - before < 40
 
 
 def test_a_forked_child_does_not_wait_for_threads_of_its_parent(tmp_path):
@@ -284,4 +283,4 @@ def test_a_forked_child_does_not_wait_for_threads_of_its_parent(tmp_path):
         "    os._exit(7)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
     )
-    subprocess.run([sys.executable, str(script)], check=True, timeout=60)
+    subprocess.run([sys.executable, str(script)], check=True, timeout=200)

@@ -11,8 +11,6 @@ from tests.hosts import Hosts, missing
 
 from argosy.base.core import TCPStore
 
-pytestmark = pytest.mark.timeout(180)
-
 # What a caller says first, and its proof; what the called end answers, and that it takes the connection.
 CALL, PROOF, ANSWER, TAKEN = 40, 32, 48, 1
 
@@ -116,6 +114,6 @@ print("all is well")
             hosts.command(0, [sys.executable, "-c", program]),
             capture_output=True,
             text=True,
-            timeout=150,
+            timeout=250,
         )
     assert "all is well" in done.stdout, done.stdout + done.stderr

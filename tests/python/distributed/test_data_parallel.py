@@ -7,8 +7,6 @@ import argosy
 from argosy.distributed._buckets import in_buckets
 from argosy.distributed._reducer import _FORMS, _Plan
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_several_processes_train_as_one(count):
@@ -34,7 +32,7 @@ def test_exchange_while_backward_goes_on(count):
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_exchange_of_parts_of_a_gradient(count):
-    for rank in ranks.run("overlap", count, environ=IN_PARTS, limit=120):
+    for rank in ranks.run("overlap", count, environ=IN_PARTS, limit=250):
         assert "all is well" in rank.text
 
 
@@ -97,12 +95,12 @@ def test_buckets_have_one_dtype_and_limits():
 @pytest.mark.parametrize("what", ["kill", "stop", "raise", "end"])
 def test_a_process_leaves_in_the_middle_of_backward(what):
     """The others are told by a typed error within the limit, and never train on."""
-    started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "4"})
+    started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "10"})
     *others, _ = started
     for rank in others:
-        rank.collect(60)
+        rank.collect(100)
     started[-1].process.kill()
-    ranks.finish(started, 10)
+    ranks.finish(started, 60)
     kinds = {
         "kill": ["RankLostError"],
         "stop": ["CommunicationTimeout"],

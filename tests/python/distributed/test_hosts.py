@@ -13,12 +13,11 @@ import time
 
 import pytest
 from tests.hosts import Hosts, missing
+from tests.processes import until
 from tests.python.distributed.ranks import run as ranks
 
 from argosy.base.core import TCPStore
 from argosy.distributed.launch import ports
-
-pytestmark = pytest.mark.timeout(180)
 
 needs_hosts = pytest.mark.skipif(bool(missing()), reason=missing())
 
@@ -32,7 +31,7 @@ def start(hosts, each, program, *arguments, environ=None):
         PADDLE_NNODES=str(hosts.count),
         PADDLE_MASTER=f"{hosts.address(0)}:23456",
         ARGOSY_JOB_TOKEN=secrets.token_hex(8),
-        ARGOSY_COMM_TIMEOUT="30",
+        ARGOSY_COMM_TIMEOUT="100",
         ARGOSY_NUM_THREADS="1",
     )
     common.update(environ or {})
@@ -51,7 +50,7 @@ def start(hosts, each, program, *arguments, environ=None):
     ]
 
 
-def well(started, limit=120):
+def well(started, limit=250):
     for number, rank in enumerate(ranks.finish(started, limit)):
         assert rank.code == 0 and "all is well" in rank.text, f"{number}: {rank.code}\n{rank.text}"
 
@@ -80,14 +79,14 @@ def test_collectives_in_other_ways(count, environ):
 
 @pytest.mark.parametrize("engine", ["tcp", ""])
 def test_a_group_and_a_strategy_name_the_way_of_sums(engine):
-    for rank in ranks.run("algorithms", 4, limit=120, environ={"ARGOSY_COMM_ENGINE": engine}):
+    for rank in ranks.run("algorithms", 4, limit=250, environ={"ARGOSY_COMM_ENGINE": engine}):
         assert "all is well" in rank.text
 
 
 def test_a_model_of_the_links_is_measured(tmp_path):
     file = tmp_path / "links"
     environ = {"ARGOSY_COMM_ENGINE": "tcp"}
-    ranks.run("measures", 2, str(file), environ=environ, limit=120)
+    ranks.run("measures", 2, str(file), environ=environ, limit=250)
     found = re.fullmatch(r"(\S+)us,(\S+)us,(\S+)gbit\n", file.read_text())
     latency, message, gbit = (float(value) for value in found.groups())
     assert 0 < latency < 1e5 and 0 < message < 1e5 and 0.01 < gbit < 1e4, found[0]
@@ -157,23 +156,20 @@ def test_a_host_that_is_cut_off(tmp_path, cut):
         waiting = (started[0], started[2])
         try:
             for number in range(3):
-                ranks.wait_for(tmp_path / str(number), 60)
+                ranks.wait_for(tmp_path / str(number))
             assert len(stores_of(token)) == 1
             hosts.cut(cut)
             before = time.monotonic()
             for rank in waiting:
-                rank.collect(30)
-            assert time.monotonic() - before < 20
+                rank.collect(80)
+            assert time.monotonic() - before < 60  # less than ARGOSY_COMM_TIMEOUT
         finally:
             for rank in started:
                 rank.process.kill()
         for rank in waiting:
             assert rank.code == 3 and "RankLostError" in rank.text, rank.text
             assert cut == 0 or "rank 1 has ended" in rank.text, rank.text
-        before = time.monotonic()
-        while stores_of(token):
-            assert time.monotonic() - before < 30, "the store is still there"
-            time.sleep(0.1)
+        until(lambda: not stores_of(token), told="the store is still there")
 
 
 @needs_hosts
@@ -181,7 +177,7 @@ def test_a_host_that_is_cut_off(tmp_path, cut):
 def test_seeded_faults_of_hosts(way):
     """Two of each fault of storm.py, also hosts that are cut off."""
     command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "14", way]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=170)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0 and "14 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
 
 
@@ -223,7 +219,7 @@ def test_a_port_that_is_taken():
             "PADDLE_MASTER": f"127.0.0.1:{taken.getsockname()[1]}",
             "ARGOSY_COMM_TIMEOUT": "3",
         }
-        started = ranks.finish(ranks.start("fails", 2, "size", environ=environ), 40)
+        started = ranks.finish(ranks.start("fails", 2, "size", environ=environ))
     assert "rank 0 cannot keep the job's store" in started[0].text
     assert "CommunicationError" in started[1].text
 
@@ -232,18 +228,20 @@ def test_a_port_that_is_taken():
 def test_an_address_that_is_none(master):
     environ = {"ARGOSY_COMM_ENGINE": "tcp", "PADDLE_MASTER": master, "PADDLE_TRAINERS_NUM": "2"}
     environ["PADDLE_TRAINER_ENDPOINTS"] = ""
-    (rank,) = ranks.finish(ranks.start("fails", 1, "size", each=lambda _: environ), 40)
+    (rank,) = ranks.finish(ranks.start("fails", 1, "size", each=lambda _: environ))
     assert "expected an address HOST:PORT, got" in rank.text, rank.text
 
 
 def test_an_interface_that_is_none():
     environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_SOCKET_IFNAME": "nope0"}
-    for rank in ranks.finish(ranks.start("fails", 2, "size", environ=environ), 40):
+    for rank in ranks.finish(ranks.start("fails", 2, "size", environ=environ)):
         assert "expected a network interface of this host" in rank.text, rank.text
 
 
 def test_ipv6():
-    if not os.path.exists("/proc/net/if_inet6"):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
         pytest.skip("no IPv6 here")
     environ = {"ARGOSY_COMM_ENGINE": "tcp", "PADDLE_MASTER": f"[::1]:{ports.pick(1)[0]}"}
     for rank in ranks.run("collectives", 2, environ=environ):
@@ -275,8 +273,8 @@ def test_ranks_that_others_number(names):
 
 
 def test_the_store():
-    master = TCPStore("127.0.0.1", 0, True, 1, timeout=20)
-    other = TCPStore("127.0.0.1", master.port, False, 1, timeout=20)
+    master = TCPStore("127.0.0.1", 0, True, 1, timeout=60)
+    other = TCPStore("127.0.0.1", master.port, False, 1, timeout=60)
     master.set("text", "value")
     other.set("bytes", b"\x00\xff")
     assert (other.get("text"), master.get("bytes")) == (b"value", b"\x00\xff")
@@ -297,14 +295,14 @@ def test_a_key_that_nobody_sets():
     before = time.monotonic()
     with pytest.raises(TimeoutError, match="nobody has set the key 'never' within 0.3 s"):
         store.get("never")
-    assert 0.2 < time.monotonic() - before < 5
+    assert 0.2 < time.monotonic() - before < 60
 
 
 def test_a_store_of_another_job(monkeypatch):
-    store = TCPStore("127.0.0.1", 0, True, 1, timeout=20)
+    store = TCPStore("127.0.0.1", 0, True, 1, timeout=60)
     monkeypatch.setenv("ARGOSY_JOB_TOKEN", "another")
     with pytest.raises(RuntimeError, match="ARGOSY_JOB_TOKEN differs"):
-        TCPStore("127.0.0.1", store.port, False, 1, timeout=5)
+        TCPStore("127.0.0.1", store.port, False, 1, timeout=60)
 
 
 # ---- launchers ------------------------------------------------------------------------------------
@@ -328,7 +326,7 @@ def launch(number, count, tmp_path, *arguments, master, environ=None, each=2):
     )
 
 
-def end(jobs, limit=90):
+def end(jobs, limit=200):
     """What each wrote to stderr, and their exit codes."""
     until = time.monotonic() + limit
     texts = []
@@ -377,14 +375,14 @@ def test_a_launcher_that_is_killed_ends_the_job(tmp_path):
         "dist.init_parallel_env()\n"
         "dist.barrier()\n"
         f"pathlib.Path({str(tmp_path)!r}, f'ready{{dist.get_rank()}}').touch()\n"
-        "time.sleep(100)\n"
+        "time.sleep(1000)\n"
     )
     jobs = [launch(n, 2, tmp_path, "--rank", str(n), str(program), master=master) for n in (0, 1)]
     try:
         for rank in range(4):
-            ranks.wait_for(tmp_path / f"ready{rank}", 60)
+            ranks.wait_for(tmp_path / f"ready{rank}")
         jobs[1].kill()
-        texts, codes = end(jobs[:1], 40)
+        texts, codes = end(jobs[:1], 100)
     finally:
         for job in jobs:
             job.kill()
@@ -436,7 +434,7 @@ def test_the_group_of_one_host_is_started_again(tmp_path):
     for limit, code in (("2", 0), ("1", 7)):
         done = subprocess.run(
             [*command, "--max_restart", limit, str(program)],
-            cwd=tmp_path, capture_output=True, text=True, timeout=80,
+            cwd=tmp_path, capture_output=True, text=True, timeout=120,
         )  # fmt: skip
         assert done.returncode == code, done.stderr
     assert "it was restarted 1 times" in done.stderr
@@ -457,6 +455,6 @@ def test_launchers_that_cannot_meet(tmp_path, given, text):
     program = tmp_path / "program.py"
     program.write_text("print('trained alone')\n")
     command = [sys.executable, "-m", "argosy.distributed.launch", *given, str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 2 and text in done.stderr, done.stderr
     assert "trained alone" not in done.stdout

@@ -9,8 +9,10 @@ import socket
 import subprocess
 import sys
 import time
+import types
 
 import pytest
+from tests.processes import until
 
 from argosy.distributed.launch import guardian
 
@@ -49,17 +51,11 @@ class Launch:
 
     def wait(self):
         """(exit code, standard output, standard error)."""
-        out, err = self.process.communicate(timeout=200)
+        out, err = self.process.communicate(timeout=250)
         return self.process.returncode, out, err
 
     def log(self, name):
         return (self.logs / name).read_text()
-
-    def until(self, what, seconds=100):
-        end = time.monotonic() + seconds
-        while not what():
-            assert time.monotonic() < end, "it did not come to be"
-            time.sleep(0.02)
 
     def members(self):
         return guardian.members(self.job, "ARGOSY_JOB_ID")
@@ -81,7 +77,9 @@ def launch(tmp_path):
             os.kill(pid, signal.SIGKILL)
 
 
-_PS = ("--servers", "2", "--workers", "2", "--grace", "1")
+# The patience with servers that have not ended when all workers have: more than a busy machine needs.
+_GRACE = ("--grace", "100")
+_PS = ("--servers", "2", "--workers", "2", *_GRACE)
 
 _PRINT_ENVIRON = """
 import os, sys, time
@@ -236,7 +234,7 @@ def test_a_server_without_a_snapshot_ends_the_job(launch):
     settings = '{"steps": 1000000, "say": true}'
     options = ("--servers=1", "--workers=1", "--durability=snapshot", "--grace=1")
     job = launch(program.read_text(), "sync", settings, options=options)
-    job.until(lambda: (job.logs / "workerlog.0").exists() and "step" in job.log("workerlog.0"))
+    until(lambda: (job.logs / "workerlog.0").exists() and "step" in job.log("workerlog.0"))
     for pid in job.members():
         if b"TRAINING_ROLE=PSERVER" in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
             os.kill(pid, signal.SIGKILL)
@@ -258,11 +256,11 @@ while not os.path.exists("end"):
     time.sleep(0.02)
 print("end", os.listdir(folder) if folder else "", flush=True)
 """
-_SMALL = ("--servers=1", "--workers=1", "--grace=1")
+_SMALL = ("--servers=1", "--workers=1", *_GRACE)
 
 
 def _began(job, folder, count):
-    job.until(lambda: len(list(folder.glob("up-*"))) == count)
+    until(lambda: len(list(folder.glob("up-*"))) == count)
 
 
 def test_two_jobs_with_one_folder_of_logs(launch, tmp_path):
@@ -326,7 +324,7 @@ def test_a_durability_dir_belongs_to_one_job(launch, tmp_path):
     assert socket.gethostname() in err
     # Whoever is killed has the folder no longer, once its processes are gone.
     first.process.kill()
-    first.until(lambda: not first.members())
+    until(lambda: not first.members())
     (tmp_path / "end").touch()
     third = launch(_WAITS, options=options)
     code, out, err = third.wait()
@@ -344,7 +342,7 @@ def test_jobs_of_one_name_leave_each_other_alone(launch, tmp_path):
     _began(first, tmp_path, 4)
     killed.process.kill()
     killed.wait()
-    first.until(lambda: len(first.members()) == 2)
+    until(lambda: len(first.members()) == 2)
     (tmp_path / "end").touch()
     code, out, err = first.wait()
     assert (code, err) == (0, "")
@@ -358,12 +356,12 @@ def test_a_launch_within_a_job_ends_with_it(launch, tmp_path):
     )
     (tmp_path / "inner.py").write_text(_CHILDREN)
     job = launch(program)
-    job.until(lambda: len(list(tmp_path.glob("up*"))) == 2)
+    until(lambda: len(list(tmp_path.glob("up*"))) == 2)
     mark = _mark(guardian.members(job.job, "ARGOSY_JOB_ID")[0])
     assert len(guardian.members(mark)) >= 8  # servers and workers with two children, two launchers
     job.process.kill()
     job.wait()
-    job.until(lambda: not guardian.members(mark))
+    until(lambda: not guardian.members(mark))
 
 
 def _mark(pid):
@@ -382,6 +380,25 @@ def test_a_process_that_cannot_be_killed(capsys):
     assert f"worker.3 (process {process.pid}) has not ended" in capsys.readouterr().err
 
 
+class _Looked:
+    """A process, by what it is found to be one look after the other."""
+
+    def __init__(self, *codes):
+        self._codes = iter(codes)
+
+    def poll(self):
+        return next(self._codes, None)
+
+
+def test_the_cause_comes_before_what_failed_by_it():
+    """Also where it died after it had been looked at, and the other before."""
+    from argosy.distributed.launch import local
+
+    cause, other, brought = _Looked(None, -9), _Looked(0), _Looked(3)
+    job = types.SimpleNamespace(processes=[cause, other, brought])
+    assert local._Job._failures(job) == [(cause, -9), (brought, 3)]
+
+
 # A process that leaves its session and its group, and one that does not.
 _CHILDREN = """
 import os, subprocess, sys, time
@@ -394,7 +411,7 @@ time.sleep(1000 if len(sys.argv) == 1 else 0)
 
 
 def _up(job, count):
-    job.until(lambda: len(list(pathlib.Path(job.logs).parent.glob("up*"))) == count)
+    until(lambda: len(list(pathlib.Path(job.logs).parent.glob("up*"))) == count)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -413,7 +430,7 @@ def test_killing_the_launcher_ends_everything(launch):
     _up(job, 4)
     job.process.send_signal(signal.SIGKILL)
     job.wait()
-    job.until(lambda: not job.members())
+    until(lambda: not job.members())
 
 
 def test_what_workers_leave_behind_is_killed(launch):
@@ -541,7 +558,7 @@ def test_launch_by_its_old_name(tmp_path):
         env=_ENVIRON,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=250,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[worker.0] TRAINER\n", "")
     assert (tmp_path / "log" / "serverlog.0").read_text() == "PSERVER\n"
@@ -567,7 +584,7 @@ def test_mpirun(tmp_path):
         env=_ENVIRON,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=250,
     )
     assert done.returncode == 0, done.stderr
     found = sorted(re.findall(r"(server|worker) (\d) (\d) (127.0.0.1:\d+)", done.stdout))

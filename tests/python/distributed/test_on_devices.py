@@ -4,8 +4,6 @@ test device of each process."""
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.mark.parametrize(
     "program",

@@ -8,9 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from tests.processes import until
 
 import argosy
 from argosy.distributed.launch import guardian, ports
@@ -117,24 +117,17 @@ def _role(pid):
     return (environ[b"TRAINING_ROLE"] + number).decode() if number else None
 
 
-def _until(what, seconds=100):
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not come to be"
-        time.sleep(0.01)
-    return found
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 @pytest.mark.parametrize("victim", ["PSERVER1", "TRAINER1"])
 def test_kill(tmp_path, victim):
     """A server or a worker killed while it works comes back, and synchronous training goes on; after
     a server's death to the very same numbers."""
     job = f"kill-{os.getpid()}-{victim}"
+    long = ("--mode", "sync", "--steps", "400")  # so that it has not ended when the kill comes
     command = [
         *(sys.executable, "-m", "argosy.cli", "launch", "--stream", "all", "--job_id", job),
         *("--durability", "log", "--servers", "2", "--workers", "2"),
-        *(str(_PROGRAMS / "wide_deep.py"), "--mode", "sync"),
+        *(str(_PROGRAMS / "wide_deep.py"), *long),
     ]
     process = subprocess.Popen(
         command,
@@ -147,10 +140,10 @@ def test_kill(tmp_path, victim):
     try:
         log = tmp_path / "log" / "workerlog.1"
         # Looked for before, so that no time goes by between the line and the kill.
-        (pid,) = _until(
+        (pid,) = until(
             lambda: [p for p in guardian.members(job, "ARGOSY_JOB_ID") if _role(p) == victim]
         )
-        _until(lambda: log.exists() and "step 50," in log.read_text())
+        until(lambda: log.exists() and "step 50," in log.read_text())
         os.kill(pid, signal.SIGKILL)
         out, err = process.communicate(timeout=200)
     finally:
@@ -160,7 +153,7 @@ def test_kill(tmp_path, victim):
     results = _results(out)
     assert len(results) == 2 and results[0]["auc"] == results[1]["auc"] > 0.85
     if victim == "PSERVER1":
-        undisturbed = _launch(tmp_path, "wide_deep.py", "--mode", "sync")
+        undisturbed = _launch(tmp_path, "wide_deep.py", *long)
         assert results == undisturbed
 
 

@@ -7,9 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from tests.processes import until
 
 from argosy.distributed.launch import guardian
 
@@ -127,13 +127,9 @@ def test_ending_the_launcher_ends_everything(launch, tmp_path):
     job = f"ray-test-{os.getpid()}"
     process = launch("hang", options=("--job_id", job), wait=False)
     names = [f"{job}.{kind}.{i}" for kind in ("server", "worker") for i in range(2)]
-    end = time.monotonic() + 100
-    while len(list(tmp_path.glob("up*"))) < 4 and time.monotonic() < end:
-        time.sleep(0.1)
+    until(lambda: len(list(tmp_path.glob("up*"))) == 4)
     assert all(guardian.members(name, "ARGOSY_JOB_ID") for name in names)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=150)
     assert process.returncode == 130
-    while any(guardian.members(name, "ARGOSY_JOB_ID") for name in names) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not any(guardian.members(name, "ARGOSY_JOB_ID") for name in names)
+    until(lambda: not any(guardian.members(name, "ARGOSY_JOB_ID") for name in names))

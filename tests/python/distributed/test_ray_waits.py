@@ -109,7 +109,7 @@ def launch(monkeypatch, tmp_path):
         )  # fmt: skip
         begin = time.monotonic()
         code = on_ray.run(plan)
-        assert time.monotonic() - begin < 60
+        assert time.monotonic() - begin < 90
         return ray, code
 
     yield run
@@ -160,5 +160,5 @@ def test_a_guardian_that_hangs_is_killed(monkeypatch, capfd):
     monkeypatch.setattr(on_ray, "_WATCH_SECONDS", 0.5)
     watch = subprocess.Popen(["sleep", "1000"], stdin=subprocess.PIPE)
     on_ray._end_watch(watch)
-    assert watch.wait(10) == -9
+    assert watch.wait(100) == -9
     assert f"the guardian (process {watch.pid}) has not ended in 0.5 s" in capfd.readouterr().err

@@ -1,17 +1,18 @@
 """Functions called in other processes of a job."""
 
+import pickle
 import socket
 import threading
+import time
 
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
+from argosy import _core
 from argosy.distributed import rpc
 from argosy.distributed.launch import ports
 from argosy.distributed.rpc import _messages
 from argosy.distributed.rpc._server import Server
-
-pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -87,6 +88,55 @@ def test_a_server_closes_while_callers_come_and_go():
             socket.create_connection(server.address, 10).recv(1)
             raise OSError("reset")  # taken before the end, and shut down
     assert not errors
+
+
+_events = {}
+
+
+def _wait_for(event):
+    _events[f"{event} is waited for"].release()
+    return _events[event].wait(300)
+
+
+def test_a_server_that_closes_answers_what_it_has_taken():
+    for event in ("soon", "late"):
+        _events[event] = threading.Event()
+        _events[f"{event} is waited for"] = threading.Semaphore(0)
+    server = Server("127.0.0.1", 0, b"secret")
+    server.begin()
+    callers = {}
+    for event in ("soon", "soon", "late"):
+        caller = _messages.connect(server.address, b"secret", "it", 100)
+        callers.setdefault(event, []).append(caller)
+        caller.send_bytes(pickle.dumps((_wait_for, (event,), {})))
+        assert _events[f"{event} is waited for"].acquire(timeout=100)
+    idle = _messages.connect(server.address, b"secret", "it", 100)
+    threading.Timer(0.5, _events["soon"].set).start()
+    begin = time.monotonic()
+    server.close(patience=5.0)
+    assert time.monotonic() - begin > 4.9  # for the one that is late
+    for caller in callers["soon"]:
+        assert _messages.ask(_Answers(caller), None, "it", 0) is True
+    for caller in (*callers["late"], idle):
+        with pytest.raises(_core.RankLostError, match="ended before it answered"):
+            _messages.ask(_Answers(caller), None, "it", 0)
+    _events["late"].set()
+
+
+class _Answers:
+    """A connection on which the call has been sent."""
+
+    def __init__(self, connection):
+        self.poll, self.recv_bytes = connection.poll, connection.recv_bytes
+
+    def send_bytes(self, message):
+        pass
+
+
+def test_the_first_worker_answers_the_shutdown_of_all():
+    """Before it closes, however late its threads get to it."""
+    for rank in ranks.run("rpc_shutdown", 3):
+        assert "all is well" in rank.text
 
 
 def test_callers_of_a_server_that_closes_are_told():

@@ -1,13 +1,14 @@
 """Processes of distributed.spawn end when who started them does."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from tests.processes import alive, until
+
+from argosy.distributed._spawn import SpawnContext
 
 _PROGRAM = """
 import os, sys, time
@@ -20,21 +21,6 @@ def wait(folder):
 if __name__ == "__main__":
     dist.spawn(wait, (sys.argv[1],), nprocs=2, start_method=sys.argv[2])
 """
-
-
-def _lives(pid):
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def _until(what, seconds=100):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not come to be"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +39,40 @@ def test_nothing_outlives_who_called_spawn(tmp_path, number, method):
     process = subprocess.Popen([sys.executable, str(program), str(folder), method])
     pids = []
     try:
-        _until(lambda: len(os.listdir(folder)) == 2)
+        until(lambda: len(os.listdir(folder)) == 2)
         pids = [int(name) for name in os.listdir(folder)]
         process.send_signal(number)
-        process.wait(60)
-        _until(lambda: not any(map(_lives, pids)), 20)
+        process.wait(100)
+        until(lambda: not any(map(alive, pids)))
     finally:
         process.kill()
         process.wait()
-        for pid in filter(_lives, pids):
+        for pid in filter(alive, pids):
             os.kill(pid, signal.SIGKILL)
+
+
+class _EndsWhileItIsLookedAt:
+    """A process whose exit code is there the second time that somebody asks."""
+
+    pid = 1
+
+    def __init__(self):
+        self.sentinel, writing = os.pipe()
+        os.close(writing)
+        self._codes = iter([None] + [7] * 100)
+
+    @property
+    def exitcode(self):
+        return next(self._codes)
+
+    def join(self, timeout=None):
+        pass
+
+
+def test_a_process_that_fails_while_others_are_looked_at_is_not_passed_over():
+    process = _EndsWhileItIsLookedAt()
+    try:
+        with pytest.raises(RuntimeError, match="process 1 ended with 7"):
+            SpawnContext([process]).join()
+    finally:
+        os.close(process.sentinel)

@@ -4,9 +4,9 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 from PIL import Image
+from tests.processes import until
 
 import argosy
 
@@ -33,9 +33,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(data, tmp_path):
 
     process = subprocess.Popen(command(data, broken), stdout=subprocess.DEVNULL)
     checkpoint = broken / "checkpoint.pdparams"
-    end = time.monotonic() + 120
-    while not checkpoint.exists() and time.monotonic() < end:
-        time.sleep(0.01)
+    until(checkpoint.exists)
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = argosy.load(checkpoint)

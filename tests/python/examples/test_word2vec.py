@@ -13,7 +13,7 @@ TRAIN = pathlib.Path(__file__).resolve().parents[3] / "examples" / "word2vec" / 
 
 def run(*arguments):
     done = subprocess.run(
-        [sys.executable, TRAIN, *map(str, arguments)], capture_output=True, text=True, timeout=120
+        [sys.executable, TRAIN, *map(str, arguments)], capture_output=True, text=True, timeout=500
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

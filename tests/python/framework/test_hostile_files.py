@@ -137,7 +137,7 @@ def test_a_small_file_takes_little(name):
     assert len(data) <= 2100
     load(io.BytesIO(pickle.dumps(np.ones(2), 4)))  # what is imported at first use is not counted
     seconds, peak, error = measured(data)
-    assert seconds < 1 and peak < 32 << 20
+    assert seconds < 5 and peak < 32 << 20
     harmless = ("a table of names in itself", "doubled tuples in an array", "names that are tuples")
     assert (error is None) == (name in harmless), error
 
@@ -307,4 +307,4 @@ def test_inputs_of_the_fuzzer(path):
     data = path.read_bytes()
     for configs in ({}, {"return_numpy": True, "keep_name_table": True}):
         seconds, peak, _ = measured(data, **configs)
-        assert seconds < 1 and peak < 64 << 20
+        assert seconds < 5 and peak < 64 << 20

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pathlib
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.processes import alive, until
 
 import argosy
 from argosy import io
@@ -71,10 +73,7 @@ def no_process_is_left():
     import gc
 
     gc.collect()
-    deadline = time.monotonic() + 30  # less than a test has
-    while time.monotonic() < deadline and set(multiprocessing.active_children()) - before:
-        time.sleep(0.05)
-    assert not set(multiprocessing.active_children()) - before
+    until(lambda: not set(multiprocessing.active_children()) - before, told="a process is left")
 
 
 WORKERS = pytest.mark.parametrize("workers", [0, 2])
@@ -382,13 +381,17 @@ def test_no_timeout_means_that_of_the_environment(monkeypatch):
 
 def test_a_worker_that_stops_in_the_middle_of_a_batch():
     loader = io.DataLoader(
-        From(lambda i: np.zeros(10_000_000)), num_workers=1, timeout=1.5, use_shared_memory=False
+        From(lambda i: np.zeros(10_000_000)), num_workers=1, timeout=200, use_shared_memory=False
     )
     batches = iter(loader)
     next(batches)
-    pid = first_worker(batches)
-    time.sleep(1)  # the next one fills the socket
+    (worker,) = getattr(batches, "_batches", batches)._workers
+    pid = worker.process.pid
+    assert select.select([worker.sock], [], [], 200)[
+        0
+    ]  # the next one has begun, and fills the socket
     os.kill(pid, signal.SIGSTOP)
+    getattr(batches, "_batches", batches)._limit = 1.5
     with pytest.raises(
         TimeoutError, match=f"pid {pid}. sent only a part of a batch within timeout=1"
     ):
@@ -482,13 +485,6 @@ TRAIN_FOREVER = """
 """
 
 
-def alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 STUCK = """
     import ctypes, signal, time
     from argosy import io
@@ -513,16 +509,14 @@ def test_a_stuck_worker_ends_with_the_program(killed):
     if killed:
         main.kill()
     try:
-        main.communicate(timeout=60)
+        main.communicate(timeout=100)
     finally:
         main.kill()
-    deadline = time.monotonic() + 30
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    is_alive = alive(pid)
-    if is_alive:
-        os.kill(pid, signal.SIGKILL)
-    assert not is_alive
+    try:
+        until(lambda: not alive(pid))
+    finally:
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -537,10 +531,7 @@ def test_no_orphans_however_the_main_process_ends(end):
     assert main.returncode != 0
     if end == signal.SIGINT:
         assert "KeyboardInterrupt" in errors
-    deadline = time.monotonic() + 60
-    while any(map(alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(alive, pids))
+    until(lambda: not any(map(alive, pids)))
 
 
 def test_an_unfinished_loader_does_not_hold_up_the_end_of_the_program():

@@ -3,7 +3,6 @@
 import itertools
 import multiprocessing
 import os
-import pathlib
 import pickle
 import random
 import signal
@@ -14,6 +13,7 @@ import threading
 import time
 
 import pytest
+from tests.processes import alive, until, until_it_waits
 
 from argosy import reader as R
 from argosy.reader import decorator
@@ -107,7 +107,7 @@ def test_threads_that_hang(monkeypatch):
 
 
 def test_multiprocess_readers_that_hang(monkeypatch):
-    monkeypatch.setattr(decorator, "data_timeout", lambda: 1.5)
+    monkeypatch.setattr(decorator, "data_timeout", lambda: 5.0)
 
     def hangs():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -122,15 +122,13 @@ def test_multiprocess_readers_that_hang(monkeypatch):
 
     def stops():
         yield os.getpid()
-        threading.Timer(1, os.kill, (os.getpid(), signal.SIGSTOP)).start()
         yield bytes(50_000_000)
 
     samples = R.multiprocess_reader([stops])()
     pid = next(samples)
-    time.sleep(2)  # a part of the sample waits
-    with pytest.raises(
-        TimeoutError, match=f"the process {pid} of a reader gave no sample for 1.5 s"
-    ):
+    until_it_waits(pid)  # a part of the sample is sent
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(TimeoutError, match=f"the process {pid} of a reader gave no sample for 5 s"):
         next(samples)
     assert not multiprocessing.active_children()
 
@@ -163,22 +161,15 @@ def test_multiprocess_readers_end_with_the_program(killed):
     if killed:
         main.kill()
     try:
-        main.communicate(timeout=60)
+        main.communicate(timeout=100)
     finally:
         main.kill()
-    end = time.monotonic() + 30
-    while (left := [p for p in pids if alive(p)]) and time.monotonic() < end:
-        time.sleep(0.05)
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert len(pids) == 2 and not left
-
-
-def alive(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+        assert len(pids) == 2
+        until(lambda: not any(map(alive, pids)))
+    finally:
+        for pid in filter(alive, pids):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_multiprocess_reader_tells_of_a_killed_process():

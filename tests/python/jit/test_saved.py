@@ -73,7 +73,7 @@ def test_in_a_new_process(net, tmp_path):
     )
     files = [path, tmp_path / "x.npy", tmp_path / "y.npy"]
     given = [*map(str, files), argosy.device.get_device()]
-    subprocess.run([sys.executable, "-c", code, *given], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code, *given], check=True, timeout=250)
     want = net(argosy.to_tensor(X))["y"].numpy()
     np.testing.assert_array_equal(np.load(files[2]), want)
 

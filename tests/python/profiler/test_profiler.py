@@ -1,5 +1,6 @@
 """The profiler: what it records, when, and what comes out."""
 
+import gc
 import io
 import json
 import threading
@@ -227,6 +228,7 @@ def test_memory_over_time():
         del x
         y = y + 1
 
+    gc.collect()  # what others left is not freed meanwhile
     result = record(body, profile_memory=True).profiler_result
     sizes = [e.amount for e in result.events if e.kind == "memory"]
     first, second, third = (size - (sizes[0] - (1 << 20)) for size in sizes[:3])
@@ -247,14 +249,17 @@ def test_threads_have_their_own_lines():
         for _ in range(20):
             paddle.ones([1 << 20]) + 1
 
-    result = record(body).profiler_result
+    pool, expected = set(), paddle._core.num_threads() > 1
+    for _ in range(50):
+        result = record(body).profiler_result
+        pool |= {result.threads[e.thread].name for e in result.events if e.kind == "kernel"}
+        if pool or not expected:  # a busy machine may give the pool's threads no time
+            break
     (own,) = named(result, "in a thread")
     (step,) = named(result, "ProfileStep#0")
     assert own.thread != step.thread and own.depth == 0
     assert result.threads[step.thread].name == "MainThread"
-    pool = {result.threads[e.thread].name for e in result.events if e.kind == "kernel"}
-    if paddle._core.num_threads() > 1:
-        assert pool and all(name.startswith("argosy-") for name in pool)
+    assert not expected or (pool and all(name.startswith("argosy-") for name in pool))
     ids = [thread.id for thread in result.threads]
     assert len(set(ids)) == len(ids)
 

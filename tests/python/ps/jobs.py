@@ -6,6 +6,7 @@ import tempfile
 import numpy as np
 
 from argosy import _ps
+from argosy.distributed.launch import ports
 
 SUM = {"rule": "sum", "initial_range": 0, "minimum": -1e9, "maximum": 1e9}
 SPARSE = {"id": 0, "name": "emb", "accessor": {"dim": 4, "embedding": SUM}}
@@ -17,6 +18,12 @@ def serve(index=0, servers=1, workers=1, endpoint="127.0.0.1:0", **options):
     options.setdefault("tables", TABLES)
     options.setdefault("save_roots", [tempfile.gettempdir()])
     return _ps.Server(endpoint=endpoint, index=index, servers=servers, workers=workers, **options)
+
+
+def own_endpoint():
+    """For a server that starts anew: nobody else gets its port meanwhile, as may happen to one that the
+    kernel chose."""
+    return f"127.0.0.1:{ports.pick(1)[0]}"
 
 
 def connect(servers, **options):

@@ -1,9 +1,20 @@
 """A client of the service by a plain socket, which does what no library would."""
 
+import contextlib
 import socket
 import struct
+import time
 
 DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+
+
+@contextlib.contextmanager
+def _closed():
+    """However the kernel says that the other end has closed a connection, it is one error here."""
+    try:
+        yield
+    except (ConnectionResetError, BrokenPipeError):
+        raise ConnectionError("the server closed the connection") from None
 
 
 class Raw:
@@ -13,12 +24,14 @@ class Raw:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.stream = -1
         self.ended = {}  # stream -> type of the frame that ended it, the first one
+        self.resets = set()  # streams with a RESET, perhaps after what ended them
         self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         self._send(SETTINGS, 0, 0, struct.pack(">HI", 4, window))
 
     def _send(self, kind, flags, stream, payload):
         head = struct.pack(">IBI", len(payload) << 8 | kind, flags, stream)
-        self.socket.sendall(head + payload)
+        with _closed():
+            self.socket.sendall(head + payload)
 
     def call(self, method, message, token=None):
         """Sends a request, or (None) what comes before its message; the number of its stream."""
@@ -44,33 +57,50 @@ class Raw:
 
     def read(self, seconds):
         """Takes frames for a while; notes which streams ended."""
-        import time
-
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.socket.settimeout(left)
-            try:
-                head = self._exactly(9)
-            except TimeoutError:
-                return
-            length, kind, flags, stream = (
-                int.from_bytes(head[:3], "big"), head[3], head[4], int.from_bytes(head[5:], "big"),
-            )  # fmt: skip
-            self.socket.settimeout(60)
-            payload = self._exactly(length)
-            if kind in (SETTINGS, PING) and not flags & 1:
-                self._send(kind, 1, 0, payload if kind == PING else b"")
-            if kind == RESET or (kind in (HEADERS, DATA) and flags & 1):
-                # (After a whole answer a server may reset what it no longer wants to hear.)
-                self.ended.setdefault(stream, kind)
+        while self._take(end):
+            pass
+
+    def read_until(self, what, seconds=100):
+        """Takes frames until what() holds."""
+        end = time.monotonic() + seconds
+        while not what():
+            assert self._take(end), f"it did not come to be; ended: {self.ended}"
+
+    def _take(self, end):
+        """Takes one frame; False if none begins in time."""
+        left = end - time.monotonic()
+        if left <= 0:
+            return False
+        self.socket.settimeout(left)
+        try:
+            head = self._exactly(9)
+        except TimeoutError:
+            return False
+        length, kind, flags, stream = (
+            int.from_bytes(head[:3], "big"), head[3], head[4], int.from_bytes(head[5:], "big"),
+        )  # fmt: skip
+        self.socket.settimeout(60)
+        payload = self._exactly(length)
+        if kind in (SETTINGS, PING) and not flags & 1:
+            self._send(kind, 1, 0, payload if kind == PING else b"")
+        if kind == RESET:
+            self.resets.add(stream)
+        if kind == RESET or (kind in (HEADERS, DATA) and flags & 1):
+            # (After a whole answer a server may reset what it no longer wants to hear.)
+            self.ended.setdefault(stream, kind)
+        return True
 
     def _exactly(self, count):
+        """So many bytes. A time limit counts until the first of them: a slow sender may take its time."""
         data = b""
         while len(data) < count:
-            part = self.socket.recv(count - len(data))
+            with _closed():
+                part = self.socket.recv(count - len(data))
             if not part:
                 raise ConnectionError("the server closed the connection")
             data += part
+            self.socket.settimeout(60)
         return data
 
     def close(self):

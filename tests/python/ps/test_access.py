@@ -12,11 +12,12 @@ import time
 
 import numpy as np
 import pytest
-from tests.python.ps.jobs import DENSE, SPARSE, TABLES, connect, pull, push, serve
-from tests.python.ps.raw import RESET, Raw
+from tests.python.ps.jobs import DENSE, SPARSE, TABLES, connect, own_endpoint, pull, push, serve
+from tests.python.ps.raw import Raw
 
 from argosy import _ps
 from argosy.distributed.fleet.runtime import ServiceSettings
+from argosy.distributed.launch import ports
 
 ROOT = __file__.rsplit("/tests/", 1)[0]
 ADMIN = {
@@ -109,8 +110,7 @@ class TestRoles:
         raw = Raw(server.port, window=1 << 20)
         for token in (None, "x"):
             stream = raw.call(method, b"\x0a\x02\x58\x01", token)
-            raw.read(0.5)
-            assert stream in raw.ended
+            raw.read_until(lambda: stream in raw.ended)
         assert not server.wait(0.05)
         assert json.loads(server.stats())["pulls"] == 0
         raw.close()
@@ -119,8 +119,7 @@ class TestRoles:
         server = serve(token="t")
         raw = Raw(server.port, window=1 << 20)
         stream = raw.call("Stop", b"\x0a\x02\x58\x01", "t")
-        raw.read(0.5)
-        assert stream in raw.ended
+        raw.read_until(lambda: stream in raw.ended)
         assert not server.wait(0.05)
         raw.close()
 
@@ -207,7 +206,7 @@ class TestFileOfTokens:
         connect([server])
 
     def test_killed_server_comes_back(self, home, processes):
-        process, port = start({"endpoint": "127.0.0.1:0", "tables": TABLES})
+        process, port = start({"endpoint": own_endpoint(), "tables": TABLES})
         processes.append(process)
         client = connect([port])
         (file,) = home.iterdir()
@@ -221,15 +220,15 @@ class TestFileOfTokens:
         assert list(home.iterdir()) == []
 
     def test_ended_server_comes_back_with_others(self, home):
-        server = serve()
-        port = server.port
+        endpoint = own_endpoint()
+        server = serve(endpoint=endpoint)
         client = connect([server])
         server.stop()
-        server = serve(endpoint=f"127.0.0.1:{port}")
+        server = serve(endpoint=endpoint)
         push(client, [1])
 
     def test_file_of_a_dead_server_is_none(self, home, processes):
-        process, port = start({"endpoint": "127.0.0.1:0", "tables": TABLES})
+        process, port = start({"endpoint": own_endpoint(), "tables": TABLES})
         process.kill()
         process.wait()
         assert list(home.iterdir())
@@ -249,7 +248,7 @@ class TestFileOfTokens:
         assert list(home.iterdir()) == []
 
     def test_damaged_file(self, home, processes):
-        process, port = start({"endpoint": "127.0.0.1:0", "tables": TABLES})
+        process, port = start({"endpoint": own_endpoint(), "tables": TABLES})
         process.kill()
         process.wait()
         (file,) = home.iterdir()
@@ -263,7 +262,7 @@ class TestFileOfTokens:
 import sys, time
 sys.path.append({ROOT!r})
 from tests.python.ps.jobs import serve, connect, push
-port, served, end = int(sys.argv[1]), 0, time.monotonic() + 60
+port, served, end = int(sys.argv[1]), 0, time.monotonic() + 200
 while served < 10 and time.monotonic() < end:
     try:
         server = serve(endpoint=f"127.0.0.1:{{port}}")
@@ -271,17 +270,15 @@ while served < 10 and time.monotonic() < end:
         assert "the port is taken" in str(e), e
         time.sleep(0.001)
         continue
-    push(connect([port], connect_deadline=20), [1])
+    push(connect([port], connect_deadline=100), [1])
     server.stop()
     served += 1
 sys.exit(served < 10)
 """
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        (port,) = ports.pick(1)
         for _ in range(3):
             processes.append(subprocess.Popen([sys.executable, "-c", code, str(port)]))
-        assert [p.wait(120) for p in processes] == [0, 0, 0]
+        assert [p.wait(250) for p in processes] == [0, 0, 0]
         assert list(home.iterdir()) == []
 
 
@@ -372,11 +369,9 @@ class TestLimits:
         server = serve(max_connections=3)
         held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
         held[1].sendall(b"PRI * HT")
-        began = time.monotonic()
-        push(connect([server], connect_deadline=60), [1])
-        assert time.monotonic() - began < 40
+        push(connect([server], connect_deadline=100), [1])
         for s in held:
-            s.settimeout(20)
+            s.settimeout(100)
             try:
                 while s.recv(4096):
                     pass
@@ -387,24 +382,26 @@ class TestLimits:
     @pytest.mark.parametrize("limit", ["max_calls", "max_arriving_calls"])
     def test_calls_at_once(self, limit):
         """Calls above the limit are told to come later; those whose message does not come end."""
-        server = serve(token="t", message_deadline=2, **{limit: 3})
+        # Of two threads both might take the last one.
+        server = serve(token="t", threads=1, message_deadline=6, **{limit: 3})
         raw = Raw(server.port)
         streams = [raw.call("PullDense", None, "t") for _ in range(5)]
-        raw.read(1)
+        raw.read_until(lambda: len(raw.ended) >= 2)
         assert [s in raw.ended for s in streams] == [False] * 3 + [True] * 2
-        began = time.monotonic()
-        push(connect([server], token="t"), [1])
-        assert 0.3 < time.monotonic() - began < 30
-        raw.read(0.5)
-        assert all(s in raw.ended for s in streams)
+        client = connect([server], token="t")
+        push(client, [1])
+        assert client.traffic()[2] > 0  # attempts after the first
+        raw.read_until(lambda: all(s in raw.ended for s in streams))
         raw.close()
 
     def test_calls_at_once_end_in_time(self):
-        server = serve(token="t", max_calls=1)
+        server = serve(token="t", threads=1, max_calls=1)
         raw = Raw(server.port)
-        raw.call("PullDense", None, "t")
+        held, refused = (raw.call("PullDense", None, "t") for _ in range(2))
+        raw.read_until(lambda: refused in raw.ended)
+        assert held not in raw.ended
         with pytest.raises(TimeoutError, match="too many calls"):
-            connect([server], token="t", connect_deadline=1)
+            connect([server], token="t", connect_deadline=3)
         raw.close()
 
     def test_calls_of_one_connection(self):
@@ -416,19 +413,19 @@ class TestLimits:
         assert not raw.ended
         with pytest.raises(ConnectionError, match="closed the connection"):
             raw.call("PullDense", None, "t")
-            raw.read(20)
+            raw.read(100)
         push(connect([server], token="t"), [1])
         raw.close()
 
     def test_clients_known_at_once(self):
         """Who is silent for long makes room for others."""
-        server = serve(max_clients=2, client_expiry=4)
-        short = {"call_deadline": 1, "table_deadline": 1}
+        server = serve(max_clients=2, client_expiry=12)
+        short = {"call_deadline": 10, "table_deadline": 10}
         known = [connect([server], **short) for _ in range(2)]
         with pytest.raises(TimeoutError, match=r"knows 2 clients \(max_clients\)"):
-            connect([server], connect_deadline=1, **short)
+            connect([server], connect_deadline=2, **short)
         push(known[0], [1])
-        push(connect([server], connect_deadline=60, **short), [1])
+        push(connect([server], connect_deadline=100, **short), [1])
 
     def test_no_descriptors_left(self, processes):
         """Strangers take all that the process may open; once they have gone it serves again."""
@@ -441,7 +438,7 @@ class TestLimits:
         time.sleep(0.5)
         for s in held:
             s.close()
-        push(connect([port], connect_deadline=30), [1])
+        push(connect([port], connect_deadline=100), [1])
 
     def test_answers_that_nobody_reads(self, processes):
         """Calls of some bytes that ask for 16 MiB each, from a client that never reads."""
@@ -450,7 +447,7 @@ class TestLimits:
             "token": "t",
             "tables": [SPARSE, DENSE | {"size": 4 << 20}],
             "max_answer_bytes": 50 << 20,
-            "answer_deadline": 3,
+            "answer_deadline": 10,
         }
         process, port = start(options)
         processes.append(process)
@@ -460,16 +457,16 @@ class TestLimits:
         before = resident(process.pid)
         raw = Raw(port)
         streams = [raw.call("PullDense", b"\x0a\x02\x58\x01", "t") for _ in range(40)]
-        raw.read(1)
-        refused = [s for s in streams if s in raw.ended]
+        raw.read_until(lambda: len(raw.ended) >= 37)
+        refused = list(raw.ended)
         assert len(refused) == 37
         assert resident(process.pid) - before < 70 << 20
         # Others get theirs once the calls of the one that does not read are given up.
-        began = time.monotonic()
+        retries = client.traffic()[2]
         client.pull_dense(1, out)
-        assert 0.5 < time.monotonic() - began < 20
-        raw.read(0.5)
-        assert sum(raw.ended.get(s) == RESET for s in streams if s not in refused) == 3
+        assert client.traffic()[2] > retries
+        given_up = set(streams).difference(refused)
+        raw.read_until(lambda: given_up <= raw.resets)
         raw.close()
 
     def test_one_answer_above_the_limit(self):

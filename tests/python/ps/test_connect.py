@@ -37,24 +37,37 @@ def _server(port, seconds):
         process.communicate()
 
 
+def _soonest(delay, limit, tries=5):
+    """delay() within the limit at the first try or a later one: who is not woken in time is late in all of
+    them, a busy machine in some."""
+    delays = []
+    while not delays or min(delays) >= limit:
+        assert len(delays) < tries, delays
+        delays.append(delay())
+
+
 # While a client pauses between its attempts nobody drives the connection: it took 5 s and more.
 @pytest.mark.parametrize("seconds", [0.3, 2])
 def test_a_client_before_its_server(seconds):
-    delays = []
-    for port in ports.pick(3):
+    def delay():
+        (port,) = ports.pick(1)
         with _server(port, seconds) as listening:
             connect([port])
-            delays.append(time.monotonic() - listening())
+            return time.monotonic() - listening()
+
     # 0.12 s at most from one attempt to connect to the next; the rest is for a busy machine.
-    assert sorted(delays)[1] < 0.4, delays
+    _soonest(delay, 0.4)
 
 
 def test_a_server_that_comes_back():
-    (port,) = ports.pick(1)
-    with _server(port, 0) as listening:
-        client = connect([port])
-        listening()
-    with _server(port, 1) as listening:
-        stats(client)
-        # The pause between attempts is up to 1 s by then.
-        assert time.monotonic() - listening() < 1.6
+    def delay():
+        (port,) = ports.pick(1)
+        with _server(port, 0) as listening:
+            client = connect([port])
+            listening()
+        with _server(port, 1) as listening:
+            stats(client)
+            return time.monotonic() - listening()
+
+    # The pause between attempts is up to 1 s by then.
+    _soonest(delay, 1.6)

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.processes import until
 from tests.python.ps.jobs import DENSE, SPARSE, connect, push, serve, stats
 from tests.python.ps.raw import RESET, Raw
 
@@ -24,24 +25,30 @@ def request(client, wait_ms=0):
 
 def test_calls_at_once():
     """8,192 calls may wait in the server; the others are told to come later, and it goes on."""
-    server = serve(token="t", workers=2)
+    server = serve(token="t", workers=2, threads=2)
     connections = [Raw(server.port) for _ in range(9)]
     first = connections[0]
     greeting = first.call(HELLO, request(7), "t")
+    first.read_until(lambda: greeting in first.ended)
     waits = request(7, wait_ms=600_000)
-    calls = {raw: [raw.call(GATHER, waits, "t") for _ in range(1000)] for raw in connections}
-    deadline, ended = time.monotonic() + LIMIT, 0
-    while ended < 9000 - 8192 - 8:
-        assert time.monotonic() < deadline, ended
+    calls = {raw: [] for raw in connections}
+    for raw in connections * 10:
+        calls[raw] += [raw.call(GATHER, waits, "t") for _ in range(100)]
+        raw.read(0.01)  # and answers pings, however long this takes
+
+    def ended():
+        return sum(s in raw.ended for raw in connections for s in calls[raw])
+
+    deadline = time.monotonic() + LIMIT
+    least = 9000 - 8192 - 2  # two threads may take the last one at once
+    while ended() < least:
+        assert time.monotonic() < deadline, ended()
         for raw in connections:
             raw.read(0.1)
-        ended = sum(s in raw.ended for raw in connections for s in calls[raw])
-    assert greeting not in calls[first]
     for raw in connections:
         raw.read(0.2)
     # (The server counts those that it has just begun to answer, too.)
-    ended = sum(s in raw.ended for raw in connections for s in calls[raw])
-    assert 9000 - 8192 <= ended < 3000, ended
+    assert least <= ended() < 3000, ended()
     assert all(raw.ended[s] != RESET for raw in connections for s in calls[raw] if s in raw.ended)
     for raw in connections:
         raw.close()
@@ -50,10 +57,11 @@ def test_calls_at_once():
 
 def test_messages_that_arrive_at_once():
     """512, of all connections together."""
-    server = serve(token="t")
+    server = serve(token="t", threads=2)
     connections = [Raw(server.port) for _ in range(2)]
     calls = {raw: [raw.call("PullDense", None, "t") for _ in range(400)] for raw in connections}
-    deadline, ended = time.monotonic() + LIMIT, 0
+    # While less than message_deadline, 60 s, has gone by.
+    deadline, ended = time.monotonic() + 50, 0
     while ended < 286:
         assert time.monotonic() < deadline, ended
         for raw in connections:
@@ -100,10 +108,7 @@ def test_a_log_of_one_gibibyte_brings_a_snapshot(tmp_path):
     while durability()["log_bytes"] <= 1 << 30 and not durability()["snapshots"]:
         client.push_dense(1, ones)
         pushes += 1
-    deadline = time.monotonic() + LIMIT
-    while not durability()["snapshots"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: durability()["snapshots"])
     assert pushes >= 15
     assert durability()["log_bytes"] <= 512 << 20
     client.push_dense(1, ones)

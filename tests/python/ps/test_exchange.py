@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from tests.python.ps.jobs import connect, serve
+from tests.python.ps.jobs import connect, own_endpoint, serve
 from tests.python.ps.test_service_workers import FAULTS, together
 
 
@@ -69,7 +69,7 @@ def test_a_worker_that_never_comes():
 ])  # fmt: skip
 def test_a_worker_that_stops_halfway(size, text):
     server = serve(workers=2, max_mailbox_bytes=1)
-    clients = [connect([server], workers=2, worker=w, wait_deadline=2) for w in range(2)]
+    clients = [connect([server], workers=2, worker=w, wait_deadline=5) for w in range(2)]
 
     def first():
         with pytest.raises(TimeoutError, match=text):
@@ -79,7 +79,8 @@ def test_a_worker_that_stops_halfway(size, text):
 
 
 def test_a_server_that_starts_anew_halfway():
-    server = serve(workers=2, max_mailbox_bytes=1)
+    options = {"workers": 2, "max_mailbox_bytes": 1, "endpoint": own_endpoint()}
+    server = serve(**options)
     clients = [connect([server], workers=2, worker=w, attempt_deadline=0.5) for w in range(2)]
     later = []
 
@@ -91,7 +92,7 @@ def test_a_server_that_starts_anew_halfway():
         clients[1].barrier("exchange")
         time.sleep(0.5)  # the box is full by now
         server.stop()
-        later.append(serve(workers=2, max_mailbox_bytes=1, endpoint=f"127.0.0.1:{server.port}"))
+        later.append(serve(**options))
 
     together(first, restart)
 
@@ -116,7 +117,7 @@ def test_strangers_do_not_matter():
         connect([server], worker=1, workers=2, token="guess")
     began = time.monotonic()
     check(clients, 1_000_000)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 200
     for s in strangers:
         s.close()
 

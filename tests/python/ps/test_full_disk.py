@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.processes import until
 from tests.python.ps.jobs import DENSE, SPARSE, connect, pull, push, stats
 
 LIMIT = 120
@@ -77,9 +78,10 @@ class Server:
         port = self.process.stdout.readline()
         if not port:
             raise OSError(self.process.communicate(timeout=LIMIT)[1])
-        self.client = connect(
-            [int(port)], tables=self.options["tables"], call_deadline=1, table_deadline=60
-        )
+        options = {"tables": self.options["tables"], "table_deadline": 60}
+        self.client = connect([int(port)], **options)
+        # What is applied but cannot be written is asked for again until then.
+        self.impatient = connect([int(port)], call_deadline=2, **options)
 
     def kill(self):
         """kill -9."""
@@ -94,7 +96,7 @@ class Server:
     def push(self, key):
         """What the client is told of a push of one row: acknowledged, refused or unknown."""
         try:
-            push(self.client, [key])
+            push(self.impatient, [key])
         except RuntimeError as error:
             assert "No space left" in str(error) and "Do this" in str(error)
             return "unknown" if "applied, but not on disk" in str(error) else "refused"
@@ -164,15 +166,9 @@ def test_a_snapshot_has_no_room(disk):
         def durability():
             return stats(server.client)[0]["durability"]
 
-        def wait_for(what):
-            deadline = time.monotonic() + LIMIT
-            while not what():
-                assert time.monotonic() < deadline, durability()
-                time.sleep(0.05)
-
-        wait_for(lambda: durability()["snapshots"])
+        until(lambda: durability()["snapshots"], told=durability)
         disk.fill()
-        wait_for(lambda: "has room for" in durability()["last_failure"])
+        until(lambda: "has room for" in durability()["last_failure"], told=durability)
         written = durability()["snapshots"]
         server.kill()
         server.start()
@@ -181,7 +177,7 @@ def test_a_snapshot_has_no_room(disk):
         assert written
         disk.free()
         push(server.client, np.arange(20_000))
-        wait_for(lambda: durability()["snapshots"])
+        until(lambda: durability()["snapshots"], told=durability)
         server.kill()
         server.start()
         assert (pull(server.client, np.arange(20_000)) == 2).all()
@@ -193,18 +189,15 @@ def test_a_snapshot_leaves_the_log_its_room(disk):
     keys = np.arange(200_000)
     with Server(**options) as server:
 
-        def wait_for(what):
-            deadline = time.monotonic() + LIMIT
-            while not what(stats(server.client)[0]["durability"]):
-                assert time.monotonic() < deadline
-                push(server.client, keys[:10])
-                time.sleep(0.05)
+        def durability():
+            push(server.client, keys[:10])  # something to write
+            return stats(server.client)[0]["durability"]
 
         push(server.client, keys)
-        wait_for(lambda d: d["snapshots"] >= 1)
+        until(lambda: durability()["snapshots"])
         disk.fill(leave=4 << 20)
         push(server.client, keys[:100_000])
-        wait_for(lambda d: "has room for" in d["last_failure"])
+        until(lambda: "has room for" in durability()["last_failure"])
         assert os.statvfs(disk.path).f_bavail * 4096 > 1 << 20
         before = pull(server.client, keys)
         server.kill()

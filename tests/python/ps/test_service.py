@@ -8,7 +8,18 @@ import time
 
 import numpy as np
 import pytest
-from tests.python.ps.jobs import DENSE, SPARSE, SUM, connect, pull, push, serve, stats
+from tests.processes import until
+from tests.python.ps.jobs import (
+    DENSE,
+    SPARSE,
+    SUM,
+    connect,
+    own_endpoint,
+    pull,
+    push,
+    serve,
+    stats,
+)
 
 from argosy import _ps
 from argosy.distributed.launch import ports
@@ -260,13 +271,18 @@ class TestLife:
         server.stop()
 
     def test_server_starts_anew(self):
-        server = serve()
-        port = server.port
+        endpoint = own_endpoint()
+        server = serve(endpoint=endpoint)
         client = connect([server])
         push(client, [1])
         server.stop()
         later = []
-        starter = threading.Timer(0.5, lambda: later.append(serve(endpoint=f"127.0.0.1:{port}")))
+
+        def start():
+            until(lambda: client.traffic()[2])
+            later.append(serve(endpoint=endpoint))
+
+        starter = threading.Thread(target=start)
         starter.start()
         push(client, [1], 5)  # waits for the new server, which has forgotten all
         assert (pull(client, [1]) == 5).all()
@@ -274,14 +290,17 @@ class TestLife:
         starter.join()
 
     def test_server_with_a_log_starts_anew(self, tmp_path):
-        options = {"durability": "log", "directory": str(tmp_path / "d")}
+        options = {
+            "durability": "log",
+            "directory": str(tmp_path / "d"),
+            "endpoint": own_endpoint(),
+        }
         server = serve(**options)
-        port = server.port
         client = connect([server])
         push(client, [1], 2)
         client.push_dense(1, np.ones(10, np.float32))
         server.stop()
-        server = serve(endpoint=f"127.0.0.1:{port}", **options)
+        server = serve(**options)
         push(client, [1], 3)
         assert (pull(client, [1]) == 5).all()
         out = np.zeros(10, np.float32)
@@ -289,12 +308,12 @@ class TestLife:
         assert (out == 1).all()
 
     def test_other_number_of_servers(self):
-        server = serve()
-        port = server.port
+        endpoint = own_endpoint()
+        server = serve(endpoint=endpoint)
         client = connect([server])
         push(client, [1])
         server.stop()
-        server = serve(0, 2, endpoint=f"127.0.0.1:{port}")
+        server = serve(0, 2, endpoint=endpoint)
         with pytest.raises(ValueError, match="sharded anew, start the workers again"):
             push(client, [1])
         server.stop()
@@ -314,14 +333,12 @@ class TestLife:
         assert server.wait(60) is True
 
     def test_idle_client_is_met_again(self):
-        server = serve(client_expiry=4)
+        server = serve(client_expiry=8)
         with pytest.raises(ValueError, match="client_expiry.*must be longer"):
             connect([server])
-        client = connect([server], call_deadline=3, table_deadline=3)
+        client = connect([server], call_deadline=7, table_deadline=7)
         push(client, [1])
-        deadline = time.monotonic() + 60
-        while stats(client)[0]["clients"] and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: not stats(client)[0]["clients"])
         push(client, [1])
         assert (pull(client, [1]) == 2).all()
 
@@ -329,6 +346,7 @@ class TestLife:
         code = """
 import os, sys
 sys.path.insert(0, {path!r})
+from tests.processes import until
 from tests.python.ps.jobs import serve, connect, push, pull
 server = serve(); client = connect([server]); push(client, [1])
 pid = os.fork()

@@ -21,6 +21,6 @@ def test_a_folder_may_be_named_as_the_package(tmp_path):
     file = tmp_path / "argosy" / "train.py"
     file.parent.mkdir()
     file.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
     assert f"{file}:7" in done.stdout and f"({file}:11)" in done.stdout

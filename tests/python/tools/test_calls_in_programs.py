@@ -137,7 +137,7 @@ def complaints(topic):
 def test_calls_give_the_same_in_a_program(topic):
     # In a process of its own: calls of the table change modes and defaults.
     command = [sys.executable, "-W", "ignore", __file__, topic]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 

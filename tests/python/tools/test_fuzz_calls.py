@@ -10,7 +10,7 @@ from tests.fuzz import calls, mutations
 
 def run(*options):
     command = [sys.executable, "-m", "tests.fuzz.calls", *map(str, options)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=250)
+    return subprocess.run(command, capture_output=True, text=True, timeout=550)
 
 
 def test_random_calls_end_no_process(tmp_path):

@@ -67,12 +67,11 @@ def test_costs_are_each_functions_own(script):
 
 def test_unknown_workloads_are_named():
     out = subprocess.run(
-        [sys.executable, str(SCRIPT), "sort"], capture_output=True, text=True, timeout=120
+        [sys.executable, str(SCRIPT), "sort"], capture_output=True, text=True, timeout=500
     )
     assert out.returncode == 2 and "unknown: sort; there are add_one" in out.stderr
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 def test_an_addition_takes_the_same_instructions_each_time(tmp_path):
     kept = tmp_path / "counted.json"

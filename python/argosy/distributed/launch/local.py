@@ -18,7 +18,10 @@ _GUARDIAN = os.path.abspath(guardian.__file__)
 _BARE = [sys.executable, "-I", "-S", _GUARDIAN]
 _POLL_SECONDS = 0.05
 # That the others of a group have to find out that a process failed, and to say so.
-_LAST_WORDS_SECONDS = 3
+_LAST_WORDS_SECONDS = 10
+# That the launcher of a host where a process was killed has to say so, before one of another host says
+# what failed because of it.
+_CAUSE_SECONDS = 2
 # Until a process that was killed is gone, and until the guardian has found nothing left.
 _KILL_SECONDS = 10
 
@@ -174,9 +177,7 @@ class _Job:
                     )
                 self._end_all()
                 return 128 + self.stop_signal
-            # Who died by a signal did not fail because of another one.
-            failures = [(p, code) for p in self.processes if (code := p.poll())]
-            for process, code in sorted(failures, key=lambda failure: failure[1] > 0):
+            for process, code in self._failures():
                 failed = self._failed(process, code)
                 if failed is not None:
                     return failed
@@ -206,6 +207,17 @@ class _Job:
             elif not any(p.running for p in self.processes):
                 return 0
             time.sleep(_POLL_SECONDS)
+
+    def _failures(self):
+        """Processes that have just failed, and their codes; first those that a signal killed, as they did
+        not fail because of another one."""
+        found = []
+        # Twice: the cause may have died after the first look at it, and before that at what it brought.
+        for _ in range(2):
+            found += [(p, code) for p in self.processes if (code := p.poll())]
+            if not found:
+                break
+        return sorted(found, key=lambda failure: failure[1] > 0)
 
     def _of_other_hosts(self, done_here):
         """The exit code when the job ends by what launchers of other hosts say; else None."""
@@ -251,7 +263,10 @@ class _Job:
                 why = refusal(plan, process.task, code, process.restarts)
                 say(f"{process.task.name} is not restarted: {why}. The job is ended.")
             verdict = Verdict(f"{process.task.name} {describe(code)}", exit_code(code), again)
-            return self._end_together(plan.nodes.report(verdict) if plan.nodes else verdict)
+            if plan.nodes is not None:
+                patience = _CAUSE_SECONDS if code > 0 else 0
+                verdict = plan.nodes.report(verdict, patience)
+            return self._end_together(verdict)
         why = refusal(plan, process.task, code, process.restarts)
         if why is None:
             process.restarts += 1

@@ -139,10 +139,14 @@ class Nodes:
             address = f"{host}:{self._net.store_port(self._ranks_store)}"
         return self.agree("store", address)
 
-    def report(self, verdict):
-        """Posts why the job ends, unless that has been said; what was said first."""
+    def report(self, verdict, patience=0):
+        """Posts why the job ends, unless that has been said, or another launcher says it within
+        `patience` seconds; what was said first."""
         mine = json.dumps([verdict.text, verdict.code, verdict.again]).encode()
+        end = time.monotonic() + patience
         try:
+            while time.monotonic() < end and not self._net.store_has(self._store, self._key("end")):
+                time.sleep(0.05)
             return _verdict_of(self._net.store_set_once(self._store, self._key("end"), mine))
         except RuntimeError:
             return Verdict(verdict.text, verdict.code, False)  # nobody to start again with

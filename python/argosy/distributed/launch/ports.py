@@ -1,9 +1,15 @@
 """Free ports of this host."""
 
+import collections
+import errno
 import random
 import socket
 
 __all__ = ["check", "pick"]
+
+# Marks of the ports that this process picked last: until a server listens there, no other process that
+# picks gets the same. The kernel drops them with the process.
+_marks = collections.deque(maxlen=64)
 
 
 def _ephemeral_start():
@@ -26,10 +32,21 @@ def _is_free(port, host=""):
     return True
 
 
-def pick(count):
-    """That many free ports, below those that outgoing connections take.
+def _mark(port):
+    """Whether nobody else in this network namespace has marked the port; it is this process's then."""
+    mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        mark.bind(f"\0argosy-port-{port}")
+    except OSError as error:
+        mark.close()
+        return error.errno != errno.EADDRINUSE  # names without files are Linux's
+    _marks.append(mark)
+    return True
 
-    They are drawn, so that two launchers at once seldom meet.
+
+def pick(count):
+    """That many free ports, below those that outgoing connections take. No other process that picks
+    gets the same ones, as long as this one lives and has not picked many more.
     """
     high = _ephemeral_start()
     low = 10000 if high > 12000 else 1024
@@ -39,7 +56,7 @@ def pick(count):
         if len(out) == count:
             return out
         port = draw.randrange(low, high)
-        if port not in out and _is_free(port):
+        if port not in out and _is_free(port) and _mark(port):
             out.append(port)
     raise OSError(f"argosy launch: no {count} free ports between {low} and {high}.")
 

@@ -28,7 +28,7 @@ __all__ = ["make_runtime", "mode_of", "show"]
 _STATE = "parameter_server.state"
 _LEAVING = 16
 _HERE, _LEAVES, _GONE, _LAST = range(4)
-_LEAVE_SECONDS = 5
+_LEAVE_SECONDS = 20  # that a worker which lives may take from one state to the next
 _LOADS = 1 << 32  # at multiples of it a row begins for each time that the first worker loaded
 _LOAD_SECONDS = 3600
 

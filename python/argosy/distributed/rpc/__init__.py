@@ -133,12 +133,15 @@ class _Agent:
                     connection.close()
 
     def _close_servers(self):
+        # The others' shutdown is a call, too, which the first worker may still have to answer.
         for server in (self._server, self._meeting):
             if server is not None:
-                server.close()
+                server.close(_ANSWERED_SECONDS)
 
 
 _agent = None
+# That calls which are under way when all workers have called shutdown have to be answered.
+_ANSWERED_SECONDS = 10.0
 
 
 def _arrive(name):

@@ -20,8 +20,9 @@ class Server:
     """Takes calls at an address until it is closed, and runs them from begin() on: each connection has a
     thread, and so has each call that is under way.
 
-    Threads: `_connections` and `_closed` are guarded by `_lock`. A socket is closed only by the thread
-    that serves it, under the lock: close() shuts it down, which ends that thread's wait.
+    Threads: `_connections`, `_under_way` (calls without their answer) and `_closed` are guarded by
+    `_changed`. A socket is closed only by the thread that serves it, under that lock: close() shuts it
+    down, which ends that thread's wait.
     """
 
     def __init__(self, host, port, token):
@@ -29,8 +30,9 @@ class Server:
         self._token = token
         self._ready = threading.Event()
         self.address = self._listener.getsockname()[:2]
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._connections = set()
+        self._under_way = 0
         self._closed = False
         threading.Thread(target=self._accept, name="rpc", daemon=True).start()
 
@@ -38,13 +40,15 @@ class Server:
         """Runs calls, also those that came before."""
         self._ready.set()
 
-    def close(self):
-        """Takes no more calls; those under way lose their connections."""
-        with self._lock:
+    def close(self, patience=0.0):
+        """Takes no more calls; those under way are answered if they end within `patience` seconds, and
+        lose their connections then."""
+        with self._changed:
             self._closed = True
-            for taken in (self._listener, *self._connections):
-                with contextlib.suppress(OSError):  # the other side has gone
-                    taken.shutdown(socket.SHUT_RDWR)
+            _shut(self._listener)
+            self._changed.wait_for(lambda: not self._under_way, patience)
+            for taken in self._connections:
+                _shut(taken)
 
     def _accept(self):
         with self._listener:
@@ -56,7 +60,7 @@ class Server:
                         return
                     time.sleep(0.05)  # no descriptor is left, say
                     continue
-                with self._lock:
+                with self._changed:
                     if self._closed:
                         taken.close()
                         return
@@ -70,7 +74,7 @@ class Server:
         except (AuthenticationError, EOFError, OSError):
             pass  # of another job; the caller has gone; this worker shuts down
         finally:
-            with self._lock:
+            with self._changed:
                 self._connections.discard(taken)
                 taken.close()
 
@@ -80,13 +84,26 @@ class Server:
         answer_challenge(connection, self._token)
         while True:
             message = connection.recv_bytes()
-            call = threading.Thread(target=self._run, args=(message, answer := []), daemon=True)
-            call.start()
-            while call.is_alive():
-                call.join(SECONDS_BETWEEN_BEATS)
-                if call.is_alive():
-                    connection.send_bytes(pickle.dumps((BEAT, None)))
-            connection.send_bytes(answer[0])
+            with self._changed:
+                if self._closed:
+                    return
+                self._under_way += 1
+            try:
+                self._call(connection, message)
+            finally:
+                with self._changed:
+                    self._under_way -= 1
+                    self._changed.notify_all()
+
+    def _call(self, connection, message):
+        """Runs a call, beats meanwhile, and sends its answer."""
+        call = threading.Thread(target=self._run, args=(message, answer := []), daemon=True)
+        call.start()
+        while call.is_alive():
+            call.join(SECONDS_BETWEEN_BEATS)
+            if call.is_alive():
+                connection.send_bytes(pickle.dumps((BEAT, None)))
+        connection.send_bytes(answer[0])
 
     def _run(self, message, answer):
         """Runs a call; `answer` gets the pickled answer."""
@@ -96,6 +113,12 @@ class Server:
             answer.append(pickle.dumps((RESULT, function(*args, **kwargs))))
         except BaseException as error:  # whatever it is, it belongs to the caller
             answer.append(_pickled(error))
+
+
+def _shut(taken):
+    """Wakes who waits for the socket, with its end."""
+    with contextlib.suppress(OSError):  # the other side has gone
+        taken.shutdown(socket.SHUT_RDWR)
 
 
 def _pickled(error):

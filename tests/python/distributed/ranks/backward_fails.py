@@ -50,5 +50,5 @@ except ArithmeticError:
             print("typed:", type(error).__name__, error)
 except dist.CommunicationError as error:
     print("typed:", type(error).__name__, error)
-assert time.monotonic() - begin < 10
+assert time.monotonic() - begin < 60
 os._exit(0)

@@ -105,16 +105,16 @@ took = raises(
     rpc.rpc_sync,
     name(rank + 1),
     sleep,
-    (2,),
+    (100,),
     timeout=0.3,
 )
-assert took < 1.5, took
+assert took < 60, took
 assert rpc.rpc_sync(name(rank + 1), sleep, (1.5,)) == 1.5  # a beat in between
 
 # Somebody of another job, and a stranger who says nothing.
 to = rpc.get_worker_info(name(rank + 1))
 raises(paddle.distributed.CommunicationError, "is of another job",
-       _messages.connect, (to.ip, to.port), b"wrong", "worker 1", 2.0)  # fmt: skip
+       _messages.connect, (to.ip, to.port), b"wrong", "worker 1", 60.0)  # fmt: skip
 strangers = [socket.create_connection((to.ip, to.port)) for _ in range(3)]
 assert rpc.rpc_sync(name(rank + 1), add, (1,)) == 2
 for stranger in strangers:
@@ -137,8 +137,8 @@ if len(sys.argv) > 2:  # the last worker is stopped or killed in the middle of a
             "kill": (paddle.distributed.RankLostError, "ended before it answered"),
             "stop": (paddle.distributed.CommunicationTimeout, "has been silent for 3 s"),
         }[sys.argv[2]]
-        took = raises(kind, text, rpc.rpc_sync, last, sleep, (30,))
-        assert took < 10, took
+        took = raises(kind, text, rpc.rpc_sync, last, sleep, (200,))
+        assert took < 60, took
         os.kill(pid, signal.SIGKILL)
         for r in range(1, size - 1):
             rpc.rpc_sync(name(r), put, ("over", True))

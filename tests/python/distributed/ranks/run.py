@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+from tests.processes import until
+
 from argosy.distributed.launch import ports
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -41,7 +43,7 @@ def start(name, count, *arguments, environ=None, each=None):
         PADDLE_MASTER=f"127.0.0.1:{ports.pick(1)[0]}",
         ARGOSY_JOB_ID=secrets.token_hex(8),
         ARGOSY_JOB_TOKEN=secrets.token_hex(8),
-        ARGOSY_COMM_TIMEOUT="20",
+        ARGOSY_COMM_TIMEOUT="60",
         ARGOSY_NUM_THREADS="1",
     )
     ranks = []
@@ -62,7 +64,7 @@ def start(name, count, *arguments, environ=None, each=None):
     return ranks
 
 
-def finish(ranks, limit=60):
+def finish(ranks, limit=150):
     """Waits for all of them, `limit` seconds together."""
     end = time.monotonic() + limit
     for rank in ranks:
@@ -70,7 +72,7 @@ def finish(ranks, limit=60):
     return ranks
 
 
-def run(name, count, *arguments, limit=60, **options):
+def run(name, count, *arguments, limit=150, **options):
     """start and finish; all must end with 0."""
     ranks = finish(start(name, count, *arguments, **options), limit)
     for number, rank in enumerate(ranks):
@@ -78,12 +80,9 @@ def run(name, count, *arguments, limit=60, **options):
     return ranks
 
 
-def wait_for(path, limit=30):
+def wait_for(path):
     """Until a file is there."""
-    end = time.monotonic() + limit
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} did not come"
-        time.sleep(0.01)
+    until(path.exists, told=f"{path} did not come")
 
 
 def stop(rank):
