@@ -32,6 +32,13 @@ print('\\n'.join(sys.modules))
     assert not set(run.stdout.split()).intersection(HEAVY)
 
 
+def test_a_generator_of_data_is_light():
+    """A job starts one for each of its files."""
+    code = "import sys, argosy.distributed.fleet; print('\\n'.join(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()).intersection({"numpy", "argosy.nn", "argosy.static"})
+
+
 def test_names_of_distributed_are_found_when_they_are_asked_for():
     code = """
 import argosy
