@@ -9,11 +9,9 @@ from tests.faults import actor as actors
 from tests.faults import content
 from tests.faults.model import Violation
 
-__all__ = ["ADMIT", "CAPPED", "CLICKS", "COLD", "MAX_ROWS", "NUMBERS", "ROWS", "TOKEN", "Checks"]
+__all__ = ["ADMIT", "CAPPED", "CLICKS", "COLD", "NUMBERS", "RATED", "ROWS", "Checks"]
 
-ROWS, NUMBERS, COLD, CLICKS, ADMIT, CAPPED = range(6)  # tables
-MAX_ROWS = 24  # of CAPPED
-TOKEN = "of-stories"  # clients come by other ports than the servers'
+ROWS, NUMBERS, COLD, CLICKS, ADMIT, CAPPED, RATED = range(7)  # tables
 
 
 class Checks:
@@ -26,7 +24,7 @@ class Checks:
             endpoints=[f"127.0.0.1:{p}" for p in self.ports],
             worker=self.workers - 1,
             workers=self.workers,
-            token=TOKEN,
+            token=self.settings.token,
             connect_deadline=20,
             call_deadline=patience,
             table_deadline=patience,
@@ -72,8 +70,9 @@ class Checks:
             if row[0] > self.sent[key] or row[0] != row[1]:
                 raise Violation(f"row {CAPPED}/{key} is {row}, and {self.sent[key]} were sent")
             there[content.server_of(key, self.servers)] += row[0] != 0
-        if there and max(there.values()) > MAX_ROWS:
-            raise Violation(f"{max(there.values())} rows, of {MAX_ROWS} at most")
+        most = self.settings.max_rows
+        if there and max(there.values()) > most:
+            raise Violation(f"{max(there.values())} rows, of {most} at most")
 
     def check_steps(self, numbers):
         """Of each worker the pushes of one client count in a step, each once."""
@@ -86,7 +85,7 @@ class Checks:
                 raise Violation(f"{name} counts {number} times")
             if number and what == "refused":
                 raise Violation(f"{name} was refused and counts")
-            if number and len(ended) < self.workers:
+            if number and len(ended) < part["workers"]:
                 raise Violation(f"{name} counts, and only workers {sorted(ended)} ended the step")
             if part.get("counted", 0) > number:
                 raise Violation(f"{name} counted, and is lost")
@@ -127,7 +126,7 @@ class Checks:
         self.end_steps()
         self.do_check()
         for s in range(self.servers):
-            self.do_kill(s)
+            self.end(s, kill=self.settings.promise() != "snapshot")
         for s in range(self.servers):
             self.do_start(s)
         self.do_check()
@@ -143,7 +142,7 @@ class Checks:
         for _ in range(6):
             lowest = min(a.step for a in self.actors.values())
             if all(a.step == lowest for a in self.actors.values()) and not any(
-                x["step"] == lowest for x in (*self.parts, *self.ends)
+                x["step"] == (self.era, lowest) for x in (*self.parts, *self.ends)
             ):
                 return
             for w, a in self.actors.items():

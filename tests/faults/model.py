@@ -8,6 +8,10 @@ a read that fits none of them is a broken promise. The promises (durability `log
     refused  it never was there and never will be
     unknown  (no answer, or a client that died) it happens once, at any time, or never
     death    takes only effects of calls without an answer, which later answers did not build upon
+
+With durability `snapshot` a death takes a cell back to any moment before, and with `none` all that was
+there, but for rows that a tier on disk has of any moment. What was kept on disk before that stays
+there, for servers that keep something again.
 """
 
 import itertools
@@ -15,7 +19,7 @@ import itertools
 __all__ = ["Model", "Violation", "apply", "observe"]
 
 FORGET_DAYS = 2  # a click row that is unseen for longer goes with the next shrink
-ADMITTED = 3  # pushes until a key of an `admit` cell gets its row
+ADMITTED = 3  # pushes until a key of an `admit` cell gets its row, where the effect does not say
 
 
 class Violation(AssertionError):
@@ -38,12 +42,16 @@ def apply(kind, state, effect):
         elif value and what == "day":
             value = (value[0], value[1], value[2] + 1)
         elif value and what == "shrink":
-            value = None if value[2] > FORGET_DAYS else (value[0] / 2, value[1], value[2])
+            decay = rest[0] if rest else 0.5
+            value = None if value[2] > FORGET_DAYS else (value[0] * decay, value[1], value[2])
     elif kind == "admit":
         if what == "add":
-            pushes, number = value or (0, 0.0)
-            pushes = min(pushes + 1, ADMITTED)
-            value = (pushes, number + rest[0] if pushes == ADMITTED else 0.0)
+            pushes, number = value or (0, None)
+            needed = rest[1] if len(rest) > 1 else ADMITTED
+            if number is not None or pushes + 1 >= needed:
+                value = (0, (number or 0.0) + rest[0])
+            else:
+                value = (pushes + 1, None)
     elif what == "add":
         value = (value or 0.0) + rest[0]
     elif what == "assign":
@@ -56,7 +64,7 @@ def observe(kind, value):
     if kind == "click":
         return value[:2] if value else (0.0, 0)
     if kind == "admit":
-        return value[1] if value else 0.0
+        return (value[1] if value else None) or 0.0
     return value or 0.0
 
 
@@ -64,18 +72,28 @@ class Cell:
     """The states that a cell may be in.
 
     Each is (state, done, tail): `tail` are effects without an answer, in order, that a death may
-    take; `done` are those without an answer that it may not.
+    take; `done` are those without an answer that it may not. `past` are all states there were, kept
+    where the story may go back to them; `kept` those that are on disk while servers keep nothing.
     """
 
-    def __init__(self, kind, name):
-        first = (0.0 if kind == "dense" else None, ())
+    def __init__(self, kind, name, remembers=False):
         self.kind, self.name = kind, name
-        self.open, self.states = {}, {(first, frozenset(), ())}
+        self.open, self.states = {}, {self.nothing()}
         self.effects, self.story = {}, []
+        self.past, self.kept = {self.nothing()} if remembers else None, None
+
+    def nothing(self):
+        return (0.0 if self.kind == "dense" else None, ()), frozenset(), ()
+
+    def remember(self):
+        """What is there now, or comes to be by calls that are on their way."""
+        if self.past is not None:
+            self.past |= self.after(self.states)
 
     def begin(self, op, effect):
         self.open[op] = self.effects[op] = effect
         self.story.append(f"{op} begins: {' '.join(map(str, effect))}")
+        self.remember()
 
     def fold(self, state, ops):
         for op in ops:
@@ -122,6 +140,7 @@ class Cell:
         self.states = states
         del self.open[op]
         self.story.append(f"{op} is acknowledged")
+        self.remember()
 
     def refused(self, op):
         self.story.append(f"{op} is refused")
@@ -140,6 +159,44 @@ class Cell:
             for kept in itertools.combinations(tail, n)
         }
 
+    def go_back(self, states):
+        """To those of another time: what was answered meanwhile is lost, saves are not."""
+        saves = {state[1] for state, _, _ in self.states}
+        self.states = set()
+        for state, done, tail in states:
+            last = max((i + 1 for i, op in enumerate(tail) if op not in self.open), default=0)
+            value = self.fold(state, tail[:last])[0]
+            done = (done | set(tail[:last])) & set(self.open)
+            self.states |= {((value, s), done, tail[last:]) for s in saves}
+
+    def die_with_snapshot(self):
+        self.story.append("the server dies, and has a snapshot of some time")
+        self.remember()
+        self.go_back(self.past)
+        self.death()
+        # The snapshot may know of a call that came while it was written, and lack its rows.
+        for n in range(1, len(self.open) + 1):
+            for known in itertools.combinations(self.open, n):
+                self.states |= {(s, d | set(known), ()) for s, d, t in self.states if not t}
+
+    def die_with_nothing(self, on_disk):
+        self.story.append("the server ends, and keeps nothing")
+        self.remember()
+        # Not even which calls it made, of which a tier on disk may have the rows.
+        there = self.past if on_disk else ()
+        self.go_back({self.nothing()} | {(self.fold(s, t), frozenset(), ()) for s, _, t in there})
+
+    def keep_nothing(self, on_disk):
+        """Servers follow that do not look at what was kept, until others do."""
+        self.kept = set(self.states)
+        self.die_with_nothing(on_disk)
+
+    def keep_again(self):
+        if self.kept is not None:
+            self.story.append("servers go on with what was kept")
+            self.go_back(self.kept)
+            self.kept = None
+
     def over(self, ops):
         """Nobody sends these any more, and the server started anew."""
         ops = [op for op in ops if op in self.open]
@@ -155,8 +212,7 @@ class Cell:
 
     def may_be_gone(self):
         """Rows that a server need not take over."""
-        first = (0.0 if self.kind == "dense" else None, ())
-        self.states |= {(first, frozenset(), ())}
+        self.states |= {self.nothing()}
 
     def read(self, value):
         self.story.append(f"read: {value}")
@@ -180,11 +236,12 @@ class Cell:
 class Model:
     """All cells. `cells` maps a name to (kind, server)."""
 
-    def __init__(self, cells):
-        self.cells = {name: Cell(kind, name) for name, (kind, _) in cells.items()}
+    def __init__(self, cells, remembers=False):
+        self.cells = {name: Cell(kind, name, remembers) for name, (kind, _) in cells.items()}
         self.server = {name: server for name, (_, server) in cells.items()}
         self.ops = {}  # what a call means to which cells
         self.unanswered = set()
+        self.whole = True  # nothing was lost that servers may lose in part
 
     def begin(self, op, effects):
         """effects: of each cell. "*kind": of all cells of this kind that there are."""
@@ -220,10 +277,34 @@ class Model:
     def unknown(self, op):
         self.unanswered.add(op)
 
-    def death(self, server):
-        for name, cell in self.cells.items():
-            if self.server[name] == server:
+    def of(self, server):
+        return [cell for name, cell in self.cells.items() if self.server[name] == server]
+
+    def death(self, server, durability="log", on_disk=lambda name: False):
+        """By kill -9. on_disk: of a cell, whether it is a row of a table with a tier on disk."""
+        self.whole = self.whole and durability == "log"
+        for cell in self.of(server):
+            if durability == "log":
                 cell.death()
+            elif durability == "snapshot":
+                cell.die_with_snapshot()
+            else:
+                cell.die_with_nothing(on_disk(cell.name))
+
+    def end(self, server, durability, on_disk):
+        """In order: a last snapshot is taken."""
+        self.death(server, "log" if durability == "snapshot" else durability, on_disk)
+
+    def change(self, server, before, after, on_disk):
+        """After the end of a server another follows that keeps something else."""
+        for cell in self.of(server):
+            if "none" not in (before, after) or before == after:
+                continue
+            self.whole = False
+            if after == "none":
+                cell.keep_nothing(on_disk(cell.name))
+            else:
+                cell.keep_again()
 
     def born(self, server):
         """After a death. Calls that are given up by now cannot come any more."""
@@ -236,7 +317,7 @@ class Model:
 
     def check_whole(self):
         """Each call is there with all its rows of a server or with none."""
-        for op in self.unanswered:
+        for op in self.unanswered if self.whole else ():
             for server in set(self.server.values()):
                 fates = {}
                 for name in self.ops[op]:

@@ -1,20 +1,11 @@
 """Stories of a seed: some told by hand, each about one way to break a promise, and random ones."""
 
-import itertools
 import random
 
-from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, ROWS
-from tests.faults.proxy import MODES
+from tests.faults.checks import CLICKS, COLD, ROWS
+from tests.faults.writer import Heirs, Writer, event, push
 
 __all__ = ["BY_HAND", "RANDOM", "STORIES", "make"]
-
-
-def push(by, table=ROWS, value=1, wait=True, **keys):
-    return dict(do="push", by=by, table=table, value=value, wait=wait, **(keys or {"keys": [1, 2]}))
-
-
-def event(do, **arguments):
-    return dict(do=do, **arguments)
 
 
 # By hand.
@@ -141,7 +132,7 @@ def log_over_old_rows(draw):
     return dict(
         events=[
             push(0, COLD, 3, range=[0, draw.choice([20, 200])]),
-            event("restart_as", durability="log"),
+            event("restart", durability="log"),
             event("check"),
             push(1, COLD, 5, range=[10, 30]),
             event("kill", server=0),
@@ -149,6 +140,26 @@ def log_over_old_rows(draw):
             event("check"),
         ],
         durability="none",
+        may_refuse=True,
+    )
+
+
+def save_into_what_was_kept(draw):
+    """Servers without durability save where others kept their state, which go on with it."""
+    own = "state/server-0-of-1"
+    place = draw.choice([own, f"{own}/log", f"{own}/save-1"])
+    return dict(
+        events=[
+            push(0, value=3),
+            push(1, COLD, 5, range=[0, 100]),
+            event("restart", durability="none", kill=draw.random() < 0.5),
+            push(0, value=7),
+            event("save", by=0, to=place, refusable=True),
+            event("restart", durability="log", kill=draw.random() < 0.5),
+            event("check"),
+            push(1, value=9),
+        ],
+        options={"snapshot_every": draw.choice([0, 1])},
     )
 
 
@@ -277,200 +288,6 @@ def server_is_back(draw):
 
 # Random.
 
-SAVES = ["models/a", "models/b"] * 4 + ["models"]
-
-
-class Writer:
-    """Puts a random story together."""
-
-    def __init__(self, draw, **options):
-        self.draw, self.story, self.events = draw, options, []
-        self.workers = options.setdefault("workers", draw.choice([2, 2, 3]))
-        self.servers = options.setdefault("servers", draw.choice([1, 1, 2]))
-        options.setdefault("options", {"snapshot_every": draw.choice([0, 0, 1])})
-        options.setdefault("cold_clicks", draw.random() < 0.5)
-        self.saves = 0
-
-    def add(self, do, **arguments):
-        self.events.append(dict(do=do, **arguments))
-
-    def call(self, wait=None, by=None):
-        """A push, an assignment, .. of small tables of keys that others use, too."""
-        draw = self.draw
-        by = draw.randrange(self.workers) if by is None else by
-        wait = draw.random() < 0.6 if wait is None else wait
-        value = draw.randint(1, 1000)
-        keys = draw.sample(range(8), draw.randint(1, 3))
-        kind = draw.random()
-        if kind < 0.35:
-            self.events.append(push(by, ROWS, value, wait, keys=keys))
-        elif kind < 0.5:
-            first = draw.randrange(0, 240, 30)
-            self.events.append(push(by, COLD, value, wait, range=[first, first + 60]))
-        elif kind < 0.62:
-            self.add("push_dense", by=by, wait=wait)
-        elif kind < 0.74:
-            table = draw.choice([ROWS, COLD])
-            self.events.append(dict(push(by, table, value, wait, keys=keys), do="assign"))
-        elif kind < 0.84:
-            self.events.append(push(by, CLICKS, 2 ** draw.randint(4, 8), wait, keys=keys))
-        elif kind < 0.92:
-            self.events.append(push(by, ADMIT, value, wait, keys=keys))
-        else:
-            first = draw.randrange(100)
-            self.events.append(push(by, CAPPED, 1, wait, range=[first, first + 6]))
-
-    def calls(self, least, most, **how):
-        for _ in range(self.draw.randint(least, most)):
-            self.call(**how)
-
-    def whole(self):
-        """A call upon whole tables."""
-        draw, by = self.draw, self.draw.randrange(self.workers)
-        kind = draw.random()
-        wait = draw.random() < 0.7
-        if kind < 0.3:
-            self.saves += 1
-            self.add("save", by=by, to=draw.choice(SAVES), wait=wait)
-        elif kind < 0.55:
-            table = draw.choice([None, ROWS, 1, COLD])
-            saved = draw.choice(SAVES)
-            self.add("load", by=by, saved=saved, table=table, wait=wait)
-        elif kind < 0.8:
-            self.add("end_day", by=by, wait=wait)
-        else:
-            self.add("shrink", by=by, wait=wait)
-
-    def step(self, lose=False):
-        """All workers, one step; with `lose`, one dies on its way and is replaced."""
-        draw = self.draw
-        order = draw.sample(range(self.workers), self.workers)
-        victim = draw.choice(order) if lose else None
-        before = draw.random() < 0.5
-        for w in order:
-            for _ in range(draw.randint(1, 2)):
-                self.add("step_push", by=w)
-            if w == victim:
-                if not before:
-                    self.add("step_end", by=w)
-                    self.add("sleep", seconds=0.1)
-                self.add("kill_worker", worker=w)
-                self.add("spawn", worker=w)
-                self.add("step_push", by=w)
-        for w in order:
-            self.add("step_end", by=w)
-        self.add("join")
-
-    def kill(self):
-        draw, s = self.draw, self.draw.randrange(self.servers)
-        how = {}
-        if draw.random() < 0.3:
-            how["tear"] = draw.choice([1, 20, 31, 32, 33, 500, 1031])
-        if self.story.get("disk") and draw.random() < 0.5:
-            how.update(again=draw.randint(1, 40), torn=draw.random() < 0.5)
-        self.calls(0, 3, wait=False)
-        self.add("kill", server=s, **how)
-        self.calls(0, 2, wait=False)
-        self.add("start", server=s)
-        self.settle()
-
-    def settle(self):
-        self.add("join")
-        if self.draw.random() < 0.7:
-            self.add("check")
-
-    def net(self):
-        """Links go bad for a while: of one worker, or any, so that some see some servers."""
-        draw, w = self.draw, self.draw.randrange(self.workers)
-        if draw.random() < 0.3:
-            for link in itertools.product(range(self.workers), range(self.servers)):
-                if draw.random() < 0.5:
-                    self.add("link", worker=link[0], server=link[1], mode="hold")
-        else:
-            for s in draw.sample(range(self.servers), draw.randint(1, self.servers)):
-                self.add("link", worker=w, server=s, mode=draw.choice(MODES))
-        self.calls(1, 3, wait=False, by=w)
-        self.calls(0, 2, wait=False)
-        self.add("sleep", seconds=draw.choice([0.05, 0.3, 0.9]))
-        if draw.random() < 0.4:
-            self.add("kill", server=(s := draw.randrange(self.servers)))
-            self.add("start", server=s)
-        self.add("heal")
-        self.settle()
-
-    def pause(self):
-        draw = self.draw
-        if draw.random() < 0.5:
-            self.add("stop", server=draw.randrange(self.servers))
-        else:
-            self.call(wait=False, by=0)
-            self.add("stop_worker", worker=0)
-        self.calls(1, 3, wait=False)
-        self.add("sleep", seconds=draw.choice([0.1, 0.5]))
-        self.add("cont")
-        self.settle()
-
-    def replace(self):
-        w = self.draw.randrange(self.workers)
-        self.calls(1, 2, wait=False, by=w)
-        self.add("kill_worker", worker=w)
-        self.calls(0, 2)
-        self.add("spawn", worker=w)
-
-    def disk(self):
-        draw, s = self.draw, self.draw.randrange(self.servers)
-        kind = draw.random()
-        if kind < 0.4:
-            self.add("kill_at", server=s, calls=draw.randint(1, 60), torn=draw.random() < 0.5)
-            self.calls(2, 5)
-            if draw.random() < 0.5:
-                self.whole()
-            self.settle()
-        elif kind < 0.8:
-            error = draw.choice(["EIO", "ENOSPC", "ENOSPC"])
-            match = draw.choice(["", "/log", f"ssd-{s}", "save-", "models"])
-            calls = (
-                ["write", "name"]
-                if error == "ENOSPC"
-                else draw.choice([["sync"], ["sync", "sync_directory"], ["write"]])
-            )
-            skip = draw.choice([0, 0, 1, 5])
-            self.add("disk", server=s, error=error, match=match, calls=calls, skip=skip)
-            self.calls(1, 3)
-            if draw.random() < 0.5:
-                self.whole()
-            if draw.random() < 0.4:
-                self.add("kill", server=s)
-            self.add("disk", server=s)
-            self.add("start", server=s)
-            self.add("sleep", seconds=1.3)
-            self.settle()
-        else:
-            self.add("disk", server=s, delay=draw.choice([5_000, 50_000]))
-            self.calls(2, 4)
-            self.add("disk", server=s)
-
-    def power(self):
-        self.calls(1, 3)
-        self.calls(0, 2, wait=False)
-        self.add("power", keep=self.draw.choice(["none", "some", "some"]))
-        self.settle()
-
-    def compose(self, blocks, parts):
-        """A list of (weight, name of a block)."""
-        names = [n for _, n in blocks]
-        weights = [w for w, _ in blocks]
-        for name in self.draw.choices(names, weights, k=parts):
-            self.calls(1, 3)
-            getattr(self, name)()
-        return dict(self.story, events=self.events)
-
-    def lost_step(self):
-        self.step(lose=True)
-
-    def gather(self):
-        self.add("gather", how=self.draw.choice(["all_gather", "all_reduce", "barrier"]))
-
 
 def mixed(draw):
     """Deaths of servers and workers among all calls."""
@@ -502,6 +319,18 @@ def power(draw):
     return Writer(draw, disk=True, servers=1).compose(blocks, draw.randint(3, 6))
 
 
+def heirs(draw):
+    """Servers with other rules, limits, workers, tiers, tokens and roots go on with a log."""
+    blocks = [(5, "heirs"), (2, "whole"), (2, "step"), (1, "lost_step"), (1, "kill")]
+    return Heirs(draw).compose(blocks, draw.randint(3, 6))
+
+
+def forgetful_heirs(draw):
+    """The same where what is kept changes, too."""
+    blocks = [(5, "heirs"), (2, "whole"), (1, "kill")]
+    return Heirs(draw, ("log", "log", "snapshot", "none")).compose(blocks, draw.randint(3, 5))
+
+
 BY_HAND = [
     saves_beside,
     save_into_state,
@@ -509,6 +338,7 @@ BY_HAND = [
     load_answer_lost,
     forgotten_client,
     log_over_old_rows,
+    save_into_what_was_kept,
     step_refused,
     step_worker_replaced,
     assign_and_push,
@@ -517,7 +347,7 @@ BY_HAND = [
     record_damaged,
     server_is_back,
 ]
-RANDOM = [mixed, network, steps, bad_disk, power]
+RANDOM = [mixed, network, steps, bad_disk, power, heirs, forgetful_heirs]
 STORIES = [*BY_HAND, *RANDOM]
 
 

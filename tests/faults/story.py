@@ -18,63 +18,16 @@ import time
 
 from tests.faults import actor as actors
 from tests.faults import content, disk, proxy
-from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, MAX_ROWS, NUMBERS, ROWS, TOKEN, Checks
+from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, NUMBERS, RATED, ROWS, Checks
+from tests.faults.lives import Lives, Settings
 from tests.faults.model import Model, Violation
 
-__all__ = ["Driver", "tables_of"]
+__all__ = ["Driver"]
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KINDS = {ROWS: "row", COLD: "row", CLICKS: "click", ADMIT: "admit"}
+KINDS = {ROWS: "row", COLD: "row", CLICKS: "click", ADMIT: "admit", RATED: "row"}
 GAVE_UP = 70  # exit code of a server that ends so that recovery does what it could not
 SLACK = 20  # seconds above its deadline after which a call hangs
-
-
-def tables_of(story, server=0):
-    """What servers are told; `size` numbers for each event."""
-    rule = {"rule": "sum", "initial_range": 0}
-    plain = {"dim": 2, "embedding": rule}
-    click = dict(
-        kind="click",
-        dim=1,
-        embedding=rule,
-        weight=rule,
-        show_click_decay_rate=0.5,
-        delete_threshold=1e-6,
-        delete_after_unseen_days=2,
-        show_scale=False,
-    )
-    cold = {"id": COLD, "name": "cold", "kind": "sparse", "accessor": plain}
-    if story.get("ssd", True):
-        cold.update(tier="ssd", directory=f"ssd-{server}", memory_rows=story.get("memory_rows", 64))
-    clicks = {"id": CLICKS, "name": "clicks", "kind": "sparse", "accessor": click}
-    if story.get("cold_clicks"):
-        clicks.update(tier="ssd", directory=f"ssd-{server}-clicks", memory_rows=64)
-    return [
-        {"id": ROWS, "name": "rows", "kind": "sparse", "accessor": plain},
-        {
-            "id": NUMBERS,
-            "name": "numbers",
-            "kind": "dense",
-            "size": len(story["events"]),
-            "accessor": {"embedding": rule},
-        },
-        cold,
-        clicks,
-        {
-            "id": ADMIT,
-            "name": "admit",
-            "kind": "sparse",
-            "accessor": plain,
-            "admission": {"kind": "count", "count": 3},
-        },
-        {
-            "id": CAPPED,
-            "name": "capped",
-            "kind": "sparse",
-            "accessor": plain,
-            "max_rows": MAX_ROWS,
-        },
-    ]
 
 
 class Actor:
@@ -86,7 +39,7 @@ class Actor:
             endpoints=endpoints,
             worker=worker,
             workers=driver.workers,
-            token=TOKEN,
+            token=driver.settings.token,
             connect_deadline=60,
             call_deadline=driver.deadline,
             wait_deadline=driver.deadline,
@@ -129,7 +82,7 @@ class Actor:
         return self.count
 
 
-class Driver(Checks):
+class Driver(Lives, Checks):
     """Tells a story. Use as a context: on leaving, no process is left."""
 
     def __init__(self, story, directory):
@@ -137,7 +90,8 @@ class Driver(Checks):
         self.data = os.path.join(directory, "data")  # what servers see, and stand in
         os.makedirs(self.data)
         self.servers, self.workers = story.get("servers", 1), story.get("workers", 2)
-        self.durability = story.get("durability", "log")
+        self.settings = Settings(story)
+        self.era = 0  # counts the numbers of workers that there were: each has steps of its own
         self.deadline = story.get("deadline", 6)
         self.draw = random.Random(json.dumps(story["events"]))
         self.environ = {k: v for k, v in os.environ.items() if not k.startswith("ARGOSY_PS_")}
@@ -155,7 +109,7 @@ class Driver(Checks):
         self.well_since = 0.0  # the end of the last fault
         self.saves, self.parts, self.ends, self.gathered = {}, [], [], {}
         self.sent = collections.Counter()  # to the rows of CAPPED
-        self.model = Model(self.cells())
+        self.model = Model(self.cells(), any(e["do"] == "restart" for e in story["events"]))
 
     def __enter__(self):
         return self
@@ -239,13 +193,7 @@ class Driver(Checks):
             endpoint=f"127.0.0.1:{self.ports[s]}",
             index=s,
             servers=self.servers,
-            workers=self.workers,
-            tables=tables_of(self.story, s),
-            durability=self.durability,
-            directory="state",
-            token=TOKEN,
-            threads=2,
-            **self.story.get("options", {}),
+            **self.settings.of_server(s, len(self.story["events"])),
         )
         environ = dict(self.environ, **(self.disks[s].environ if self.disks[s] else {}))
         self.log = os.path.join(self.directory, f"server-{s}.log")
@@ -333,7 +281,7 @@ class Driver(Checks):
                 self.disks[s].kill_after(0)
                 self.do_disk(s)  # a server need not start on a bad one
                 self.server[s] = None
-                self.model.death(s)
+                self.model.death(s, self.settings.promise(), self.settings.on_disk)
                 self.start(s)
             else:
                 raise Violation(f"server {s} ended with {p.returncode}: {self.tail(s)}")
@@ -380,7 +328,7 @@ class Driver(Checks):
             return "unknown", None
         # A server that was killed in the middle of a save knows nothing of it when it is back.
         broken_off = "[save]" in text and not (self.is_well() and began > self.well_since)
-        if not (self.bad or began <= self.bad_since or broken_off):
+        if not (self.bad or began <= self.bad_since or broken_off or self.is_above(text)):
             raise Violation(f"refused without a reason: {kind}: {text}")
         return "refused", server
 
@@ -421,6 +369,12 @@ class Driver(Checks):
             return keys + marks, rows + [[1, 1]] * len(marks)
         return keys, rows
 
+    def effect(self, table, value):
+        """Of a push."""
+        if table == RATED:
+            return "add", -self.settings.rate * value
+        return ("add", value, self.settings.count or 1) if table == ADMIT else ("add", value)
+
     def do_push(self, by, table, value, wait=True, **keys):
         i, event = self.at, dict(keys, table=table)
         names, rows = self.rows_of(event, i, value)
@@ -429,7 +383,7 @@ class Driver(Checks):
             effects = {}
         else:
             effects = {
-                f"row {table}/{k}": ("add", r[1 if table == CLICKS else 0])
+                f"row {table}/{k}": self.effect(table, r[1 if table == CLICKS else 0])
                 for k, r in zip(names, rows)
             }
         self.change(by, f"push#{i}", "push_sparse", [table, names, rows], effects, wait)
@@ -449,7 +403,8 @@ class Driver(Checks):
         self.change(by, f"end_day#{self.at}", "end_day", [], {"*click": ("day",)}, wait)
 
     def do_shrink(self, by, wait=True):
-        self.change(by, f"shrink#{self.at}", "shrink", [CLICKS], {"*click": ("shrink",)}, wait)
+        effects = {"*click": ("shrink", self.settings.decay)}
+        self.change(by, f"shrink#{self.at}", "shrink", [CLICKS], effects, wait)
 
     def do_save(self, by, to, wait=True, refusable=False):
         """Names lie below the servers' directory. refusable: a place that servers may refuse."""
@@ -459,14 +414,16 @@ class Driver(Checks):
         def told(what):
             if what == "ok":
                 self.saves[to] = op
+                self.check_place(to)
 
+        refusable = refusable or not self.settings.covers(to)
         bad, self.bad = self.bad, self.bad or refusable
         try:
             self.change(
                 by,
                 op,
                 "save",
-                [to, 0],
+                [self.named(to), 0],
                 {"*row,dense": ("save", f"save#{i}")},
                 wait,
                 told,
@@ -474,6 +431,15 @@ class Driver(Checks):
             )
         finally:
             self.bad = bad
+
+    def named(self, path):
+        """As clients name it: names that are not absolute lie beneath the first root."""
+        return os.path.join(self.data, path) if self.settings.roots else path
+
+    def check_place(self, path):
+        """Of a call that did not fail."""
+        if not self.settings.covers(path):
+            raise Violation(f"'{path}' is beneath none of {self.settings.roots}")
 
     def do_load(self, by, saved, table=None, wait=True):
         """A save that ended well; nothing where there is none."""
@@ -487,16 +453,27 @@ class Driver(Checks):
             or c.startswith(f"row {table}/")
             or (table == NUMBERS and c.startswith("number"))
         }
-        arguments = [saved, 0] if table is None else [saved, 0, table]
-        self.change(
-            by, f"load#{self.at}", "load", arguments, effects, wait, None, self.deadline + 4 + SLACK
-        )
+        arguments = [self.named(saved), 0] if table is None else [self.named(saved), 0, table]
+        bad, self.bad = self.bad, self.bad or not self.settings.covers(saved)
+        try:
+            self.change(
+                by,
+                f"load#{self.at}",
+                "load",
+                arguments,
+                effects,
+                wait,
+                lambda what: what != "ok" or self.check_place(saved),
+                self.deadline + 4 + SLACK,
+            )
+        finally:
+            self.bad = bad
 
     def settles(self, a):
         """Whether its first call about a step waits for others to end the step before, which the process
         ended whose place it has. The story means that step: its calls about it are left out.
         """
-        ended = [e["client"] for e in self.ends if e["step"] == a.step - 1]
+        ended = [e["client"] for e in self.ends if e["step"] == (self.era, a.step - 1)]
         there = {c.worker for c in ended}
         return a not in ended and a.worker in there and len(there) < self.workers
 
@@ -505,7 +482,13 @@ class Driver(Checks):
         a = self.actors.get(by)
         if a is None or a.dead or a.passes_over:
             return
-        part = {"step": a.step, "client": a, "number": self.at, "what": "unknown"}
+        part = {
+            "step": (self.era, a.step),
+            "workers": self.workers,
+            "client": a,
+            "number": self.at,
+            "what": "unknown",
+        }
         self.parts.append(part)
         began = time.monotonic()
 
@@ -539,14 +522,14 @@ class Driver(Checks):
         if a.passes_over:
             a.passes_over = False
             return
-        end = {"step": a.step, "client": a, "ok": False}
+        end = {"step": (self.era, a.step), "client": a, "ok": False}
         self.ends.append(end)
         began = time.monotonic()
 
         def told(kind, text):
             if kind == "ok":
                 end["ok"] = True
-                a.step = max(a.step, end["step"] + 1)
+                a.step = max(a.step, end["step"][1] + 1)
             elif kind == "TimeoutError":
                 here = {e["client"].worker for e in self.ends if e["step"] == end["step"]}
                 whole = len(here) == self.workers and not (self.links or self.bad)
@@ -614,7 +597,7 @@ class Driver(Checks):
         p.wait()
         self.paused.discard(f"server {server}")
         self.server[server] = None
-        self.model.death(server)
+        self.model.death(server, self.settings.promise(), self.settings.on_disk)
         if tear:
             self.tear(server, tear)
         d = self.disks[server]
@@ -674,7 +657,7 @@ class Driver(Checks):
         d = self.disks[server]
         self.do_disk(server)  # it need not start on a bad one
         if d and d.get("kill_at") and not self.start(server, once=True):
-            self.model.death(server)
+            self.model.death(server, self.settings.promise(), self.settings.on_disk)
             d.kill_after(0)
             self.server[server] = None
         if d:
@@ -729,8 +712,9 @@ class Driver(Checks):
             self.paused.add(f"server {server}")
 
     def do_stop_worker(self, worker):
-        if not self.actors[worker].dead:
-            self.actors[worker].process.send_signal(signal.SIGSTOP)
+        a = self.actors.get(worker)
+        if a is not None and not a.dead:
+            a.process.send_signal(signal.SIGSTOP)
             self.paused.add(f"worker {worker}")
 
     def do_cont(self):
@@ -746,8 +730,8 @@ class Driver(Checks):
         self.paused.clear()
 
     def do_kill_worker(self, worker):
-        a = self.actors[worker]
-        if a.dead:
+        a = self.actors.get(worker)
+        if a is None or a.dead:
             return
         self.listen(0)
         a.dead = True
@@ -758,24 +742,6 @@ class Driver(Checks):
 
     def do_spawn(self, worker):
         """A worker that starts anew."""
-        if self.actors[worker].dead:
+        a = self.actors.get(worker)
+        if a is not None and a.dead:
             self.spawn(worker)
-
-    def do_restart_as(self, durability):
-        """An orderly end, and servers that keep something else. They may refuse, if they say why."""
-        for s, p in enumerate(self.server):
-            p.send_signal(signal.SIGTERM)
-            if p.wait(30):
-                raise Violation(f"server {s} ended with {p.returncode}: {self.tail(s)}")
-            self.server[s] = None
-        self.durability = durability
-        for s in range(self.servers):
-            try:
-                self.start(s)
-            except Violation:
-                if "Do this" not in self.tail(s) or self.server[s].returncode != 1:
-                    raise
-                self.over = True
-                return
-        for cell in self.model.cells.values():
-            cell.may_be_gone()

@@ -1,5 +1,6 @@
 """The harness itself: that it sees broken promises, and nothing else."""
 
+import copy
 import errno
 import json
 import os
@@ -130,6 +131,83 @@ def test_the_model_sees_what_is_wrong(events):
 @pytest.mark.parametrize("events", GOOD.values(), ids=GOOD)
 def test_the_model_allows_what_is_right(events):
     told(*events)
+
+
+def pushed(*values):
+    """A model of a row of server 0 to which these were pushed."""
+    model = Model({"row 0/1": ("row", 0), "row 2/1": ("row", 0)}, remembers=True)
+    for i, value in enumerate(values):
+        push_to(model, f"push {i}", value)
+    return model
+
+
+def push_to(model, op, value):
+    model.begin(op, {"row 0/1": ("add", value), "row 2/1": ("add", value)})
+    model.ok(op)
+
+
+def allows(model, row, values):
+    """Whether a row may have each of these and none of others."""
+    for value in range(16):
+        wrong = False
+        try:
+            copy.deepcopy(model).read(row, float(value))
+        except Violation:
+            wrong = True
+        assert wrong != (value in values), (row, value)
+
+
+def on_disk(row):
+    return row == "row 2/1"
+
+
+def test_a_snapshot_is_of_any_time():
+    model = pushed(1, 2)
+    model.begin("late", {"row 0/1": ("add", 4)})
+    model.unknown("late")
+    model.death(0, "snapshot", on_disk)
+    allows(model, "row 0/1", {0, 1, 3, 4, 5, 7})
+    model.born(0)
+    push_to(model, "more", 8)
+    allows(model, "row 0/1", {8, 9, 11, 12, 13, 15})
+    model.end(0, "snapshot", on_disk)
+    allows(model, "row 0/1", {8, 9, 11, 12, 13, 15})
+
+
+def test_what_was_kept_is_there_after_servers_that_keep_nothing():
+    model = pushed(1, 2)
+    model.end(0, "log", on_disk)
+    model.change(0, "log", "none", on_disk)
+    model.born(0)
+    allows(model, "row 0/1", {0})
+    allows(model, "row 2/1", {0, 1, 3})
+    push_to(model, "more", 8)
+    allows(model, "row 0/1", {8})
+    model.end(0, "none", on_disk)
+    allows(model, "row 0/1", {0})
+    model.change(0, "none", "log", on_disk)
+    model.born(0)
+    allows(model, "row 0/1", {3})
+    allows(model, "row 2/1", {3})
+
+
+def test_what_was_never_kept_is_gone():
+    model = pushed(1, 2)
+    model.end(0, "none", on_disk)
+    model.change(0, "none", "log", on_disk)
+    allows(model, "row 0/1", {0})
+    allows(model, "row 2/1", {0, 1, 3})
+
+
+def test_saves_outlive_servers_that_keep_nothing():
+    model = pushed(1)
+    model.begin("save", {"row 0/1": ("save", "s")})
+    model.ok("save")
+    model.death(0, "none", on_disk)
+    model.born(0)
+    model.begin("load", {"row 0/1": ("load", "s")})
+    model.ok("load")
+    allows(model, "row 0/1", {1})
 
 
 def test_days_show_in_when_rows_go():
@@ -288,6 +366,7 @@ def test_a_server_that_loses_is_caught():
             {"do": "check"},
         ],
         durability="none",
+        promised="log",
     )
     assert "allowed are [1.0]" in tell.tell(story)
     assert tell.tell(dict(story, durability="log")) == ""

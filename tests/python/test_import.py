@@ -20,6 +20,41 @@ def test_import_is_light():
     assert not loaded.intersection(HEAVY)
 
 
+def test_a_launcher_is_light():
+    """It comes before the job's processes, which import the rest themselves."""
+    code = """
+import sys
+import argosy.distributed.launch.arguments
+import argosy.distributed.launch.local
+print('\\n'.join(sys.modules))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()).intersection(HEAVY)
+
+
+def test_a_generator_of_data_is_light():
+    """A job starts one for each of its files."""
+    code = "import sys, argosy.distributed.fleet; print('\\n'.join(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(run.stdout.split()).intersection({"numpy", "argosy.nn", "argosy.static"})
+
+
+def test_names_of_distributed_are_found_when_they_are_asked_for():
+    code = """
+import argosy
+assert {"all_reduce", "fleet", "shard_tensor"} <= set(dir(argosy.distributed))
+assert argosy.distributed.communication.stream.all_reduce
+from argosy.distributed import *
+assert issubclass(DataParallel, argosy.nn.Layer) and spawn and ShowClickEntry
+try:
+    argosy.distributed.no_such_name
+except AttributeError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "module 'argosy.distributed' has no attribute 'no_such_name'\n"
+
+
 def test_wrong_name_says_what_to_do():
     code = "import argosy; argosy.no_such_name"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -3,8 +3,6 @@
 import warnings
 from enum import Enum
 
-import numpy as np
-
 from argosy import _core
 from argosy.autograd import no_grad
 
@@ -393,6 +391,8 @@ class GradScaler:
         """
         if not self._enable:
             return {}
+        import numpy as np
+
         return {
             "scale": np.array([self._number], "float32"),
             "incr_ratio": self._incr_ratio,
@@ -420,6 +420,8 @@ class GradScaler:
                 "[GradScaler] the state is empty, perhaps because it was saved while scaling was"
                 " off. Do this: load the state of a scaler that is on."
             )
+        import numpy as np
+
         self._init_loss_scaling = self._number = float(np.ravel(state_dict["scale"])[0])
         for name in (
             "incr_ratio",

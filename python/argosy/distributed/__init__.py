@@ -11,51 +11,6 @@ from argosy._core import (
     RanksDisagreeError,
 )
 
-from . import _sync_norm  # noqa: F401
-from ._groups import (
-    Group,
-    destroy_process_group,
-    get_backend,
-    get_group,
-    is_initialized,
-    new_group,
-)
-from ._spawn import spawn
-from .communication import (
-    P2POp,
-    ReduceOp,
-    all_gather,
-    all_gather_object,
-    all_reduce,
-    alltoall,
-    alltoall_single,
-    barrier,
-    batch_isend_irecv,
-    broadcast,
-    broadcast_object_list,
-    gather,
-    irecv,
-    isend,
-    recv,
-    reduce,
-    reduce_scatter,
-    scatter,
-    scatter_object_list,
-    send,
-    stream,
-    wait,
-)
-from .entry_attr import CountFilterEntry, ProbabilityEntry, ShowClickEntry
-from .parallel import (
-    DataParallel,
-    ParallelEnv,
-    get_rank,
-    get_world_size,
-    init_parallel_env,
-    is_available,
-)
-from .parallel_with_gloo import gloo_barrier, gloo_init_parallel_env, gloo_release
-
 __all__ = [
     "CommunicationError",
     "CommunicationTimeout",
@@ -116,27 +71,47 @@ class ParallelMode:
     SEGMENT_PARALLEL = 4
 
 
-# What needs the layers of argosy.nn is loaded when it is asked for.
+# Loaded when they are asked for: what starts and watches other processes needs none of it.
 _PACKAGES = ("auto_parallel", "collective", "fleet", "launch", "rpc", "sharding")
-_PLACING = frozenset(
-    """
-    DistModel Partial Placement ProcessMesh ReduceType Replicate Shard Strategy dtensor_from_fn get_mesh
-    reshard set_mesh shard_dataloader shard_layer shard_optimizer split to_static unshard_dtensor
-    """.split()
-)
+_HOMES = {
+    "_dataset": "InMemoryDataset QueueDataset",
+    "_groups": "Group destroy_process_group get_backend get_group is_initialized new_group",
+    "_spawn": "spawn",
+    "auto_parallel": """
+        DistModel Partial Placement ProcessMesh ReduceType Replicate Shard Strategy dtensor_from_fn
+        get_mesh reshard set_mesh shard_dataloader shard_layer shard_optimizer split to_static
+        unshard_dtensor
+    """,
+    "auto_parallel.api": "shard_tensor",  # that of auto_parallel takes other arguments
+    "communication": """
+        P2POp ReduceOp all_gather all_gather_object all_reduce alltoall alltoall_single barrier
+        batch_isend_irecv broadcast broadcast_object_list gather irecv isend recv reduce
+        reduce_scatter scatter scatter_object_list send stream wait
+    """,
+    "entry_attr": "CountFilterEntry ProbabilityEntry ShowClickEntry",
+    "parallel": """
+        DataParallel ParallelEnv get_rank get_world_size init_parallel_env is_available
+    """,
+    "parallel_with_gloo": "gloo_barrier gloo_init_parallel_env gloo_release",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+# Modules that programs name without importing them.
+_MODULES = ("communication", "entry_attr", "parallel", "parallel_with_gloo")
 
 
 def __getattr__(name):
     import importlib
 
-    if name in _PACKAGES:
-        return importlib.import_module(f"argosy.distributed.{name}")
-    if name == "shard_tensor":  # that of auto_parallel takes other arguments
-        return importlib.import_module("argosy.distributed.auto_parallel.api").shard_tensor
-    if name in _PLACING:
-        return getattr(importlib.import_module("argosy.distributed.auto_parallel"), name)
-    if name in ("InMemoryDataset", "QueueDataset"):
-        from argosy.distributed import _dataset
+    home = _HOME.get(name)
+    if home is not None:
+        value = getattr(importlib.import_module(f"argosy.distributed.{home}"), name)
+    elif name in _PACKAGES or name in _MODULES:
+        value = importlib.import_module(f"argosy.distributed.{name}")
+    else:
+        raise AttributeError(f"module 'argosy.distributed' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
-        return getattr(_dataset, name)
-    raise AttributeError(f"module 'argosy.distributed' has no attribute {name!r}")
+
+def __dir__():
+    return sorted({*globals(), *_HOME, *_PACKAGES, *_MODULES})

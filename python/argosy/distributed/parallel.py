@@ -13,6 +13,7 @@ from argosy._programs.mode import default_main_program, default_startup_program
 from argosy._support import no_effect, unsupported
 from argosy.autograd import is_grad_enabled
 
+from . import _sync_norm  # noqa: F401
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
 from ._program_exchange import ProgramExchange, start_alike
 from ._reducer import Reducer

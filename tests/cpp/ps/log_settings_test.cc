@@ -1,6 +1,8 @@
 // A server's log and the tables, rules and workers with which its records were made.
+#include <fstream>
 #include <numeric>
 
+#include "argosy/base/file.h"
 #include "tests/cpp/ps/promises.h"
 
 namespace argosy::ps {
@@ -33,6 +35,19 @@ TEST_F(LogSettings, ALogIsOfTheTablesItWasWrittenWith) {
   EXPECT_NE(refused(forgets).find("does not fit table 0 as it is now"), std::string::npos);
   EXPECT_EQ(refused([&] { options_.tables.push_back(sum_table(2, "sparse")); }), "");
   EXPECT_EQ(value(1), 1);
+}
+
+TEST_F(LogSettings, AFormatOfALaterVersionIsRefused) {
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {1, 2})), Code::ok);
+  const std::string path = options_.directory + "/server-0-of-1/log/tables.json";
+  std::string text = read_file(path);
+  text.replace(text.find("\"format\": 1"), 11, "\"format\": 2");
+  std::ofstream(path) << text;
+  const std::string error = error_of([&] { kill_and_start(); });
+  EXPECT_NE(error.find("has format 2, this version reads format 1. Do this: start the version that"),
+            std::string::npos)
+      << error;
 }
 
 TEST_F(LogSettings, RecordsAreReplayedWithTheRulesThatAppliedThem) {

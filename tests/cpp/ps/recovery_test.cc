@@ -352,6 +352,23 @@ TEST_F(Recovery, WhoWaitsForASaveIsToldForWhich) {
   Pass pass(d);
 }
 
+// Two jobs that know nothing of each other save into one folder.
+TEST_F(Recovery, ASaveThatAnotherJobRemovedDoesNotCount) {
+  TestHost first(directory_ + "/a", "none"), second(directory_ + "/b", "none");
+  for (TestHost* host : {&first, &second}) host->recover();
+  second.push(1, 1, {7}, {3, 3});
+  const auto there = Directory::make(directory_ + "/model");
+  const SaveId save = first.durability().reserve_save();
+  first.durability().prepare_save(save, there, 0);
+  first.durability().pause(save, milliseconds(20'000));
+  first.durability().finish_save(save);
+  second.durability().save(there, 0);
+  const std::string error = error_of([&] { first.durability().publish_save(save); });
+  EXPECT_NE(error.find("lacks part-0-of-1"), std::string::npos) << error;
+  EXPECT_EQ(first.durability().load(there, 0), 1u);
+  EXPECT_EQ(first.rows().at(7), std::vector<float>(2, 3));
+}
+
 // A disk that hangs does not keep the process from ending.
 TEST_F(Recovery, TheEndDoesNotWaitForWhatHangs) {
   auto host = std::make_unique<TestHost>(directory_, "log");

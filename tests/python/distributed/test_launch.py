@@ -14,7 +14,7 @@ import types
 import pytest
 from tests.processes import until
 
-from argosy.distributed.launch import guardian
+from argosy.distributed.launch import folders, guardian
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 
@@ -293,6 +293,14 @@ def test_states_of_ended_jobs_are_removed(launch, tmp_path):
     assert len(left) == 4  # two states and their locks
     for job in (running, last):
         assert len([name for name in left if name.startswith(f"{job.job}-")]) == 2
+
+
+@pytest.mark.parametrize("job", ["x" * 300, "模" * 300, "a/../b\n"])
+def test_any_name_of_a_job_is_one_of_a_folder(tmp_path, job):
+    name = folders.job_folder(job, "outer,mark5678")
+    (tmp_path / name).mkdir()
+    (tmp_path / f"{name}.lock").touch()
+    assert name.endswith("-mark5678") and os.listdir(tmp_path)
 
 
 def test_folders_of_others_beside_states_stay(launch, tmp_path):

@@ -180,6 +180,22 @@ def test_what_all_workers_call_is_done_once(servers, tmp_path):
         assert saved_rows(tmp_path / folder) == rows, folder
 
 
+def test_workers_wait_for_the_load_of_their_own_launch(tmp_path):
+    """The second launch has the token and the tables of the first, which know that that one loaded."""
+    program = str(pathlib.Path(PROGRAM).parent / "reloading.py")
+    for mark in ("first", "second"):
+        environ = {
+            "ARGOSY_JOB_TOKEN": "the same",
+            "ARGOSY_JOB_MARK": mark,
+            "PADDLE_NNODES": "1",
+            "ARGOSY_PS_DURABILITY": "log",
+            "ARGOSY_PS_DIRECTORY": str(tmp_path / "state"),
+        }
+        settings = {"folder": str(tmp_path), "first": mark == "first"}
+        with Job("async", program=program, environ=environ, **settings) as job:
+            assert job.results() == [1, 1], mark
+
+
 def saved_rows(folder):
     """Rows of table 0 in a save."""
     return sum(

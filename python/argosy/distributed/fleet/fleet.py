@@ -5,7 +5,6 @@ import logging
 
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed
-from argosy.distributed.parallel import init_parallel_env
 
 from ._arguments import local_folder
 from .base.collective_switches import check_collective
@@ -13,13 +12,11 @@ from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.topology import CommunicateTopology, HybridCommunicateGroup
 from .base.util_factory import UtilBase
-from .collective_client import group_client
-from .collective_model import check_applied, distribute, model_settings
-from .collective_optimizer import with_strategy
-from .collective_scaler import with_agreement
 from .distributed_optimizer import DistributedOptimizer
 from .models import Models
-from .static_collective import begin_alike, exchange_gradients
+
+# What stands on layers and optimizers is imported in functions: generators of data, which a job starts
+# for each of its files, need none of it.
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
@@ -89,6 +86,8 @@ class Fleet(Models):
 
     def _client(self):
         if self._is_collective:
+            from .collective_client import group_client
+
             return group_client()
         return None if self._runtime is None else self._runtime.client
 
@@ -133,6 +132,8 @@ class Fleet(Models):
         if is_collective:
             check_collective(strategy, "fleet.init")
             if role_maker._worker_num() > 1:
+                from argosy.distributed.parallel import init_parallel_env
+
                 init_parallel_env()
         self._is_collective = is_collective
         self._role_maker = role_maker
@@ -352,6 +353,9 @@ class Fleet(Models):
         self._optimizer = DistributedOptimizer(self, optimizer)
         if not eager:
             return self._optimizer
+        from .collective_model import check_applied
+        from .collective_optimizer import with_strategy
+
         check_applied(self._applied, self._user_defined_strategy)
         # Without a program there is nothing to divide, and other code may want the very class.
         self._eager_optimizer = with_strategy(
@@ -390,6 +394,8 @@ class Fleet(Models):
                 "[fleet.distributed_model] servers train static programs only. Do this:"
                 " fleet.init(is_collective=True), without servers."
             )
+        from .collective_model import distribute, model_settings
+
         self._applied = model_settings(strategy)
         return distribute(
             model,
@@ -430,6 +436,8 @@ class Fleet(Models):
             >>> argosy.distributed.fleet.distributed_scaler(scaler) is scaler
             True
         """
+        from .collective_scaler import with_agreement
+
         return with_agreement(
             scaler,
             self._is_collective and self.worker_num() > 1,
@@ -462,6 +470,8 @@ class Fleet(Models):
 
     def _minimize(self, optimizer, loss, startup_program, parameter_list, no_grad_set):
         from argosy import static
+
+        from .static_collective import begin_alike, exchange_gradients
 
         losses = listed(loss)
         if not isinstance(losses[0], static.Variable):

@@ -28,8 +28,9 @@ class Taken(OSError):
 
 def job_folder(job, mark):
     """The name of a launch's own folder: its job, this host, what nobody else drew."""
-    name = f"{job}-{socket.gethostname()}-{mark.rpartition(',')[2][:8]}"
-    return re.sub(r"[^\w.-]", "_", name)
+    # File systems take names of 255 bytes, and ".lock" comes after it.
+    name = f"{job[:100]}-{socket.gethostname()[:100]}-{mark.rpartition(',')[2][:8]}"
+    return re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
 
 
 def _try_lock(path):

@@ -1,6 +1,7 @@
 """Runs a plan's processes on this host."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -193,7 +194,7 @@ class _Job:
                     return 0
                 if not self.plan.whole:
                     # Workers of other hosts go on; the last of all to leave ends the servers.
-                    time.sleep(_POLL_SECONDS)
+                    self._pause()
                     continue
                 # Servers that the last worker has not ended.
                 patience = patience or time.monotonic() + self.plan.grace
@@ -206,7 +207,11 @@ class _Job:
                     return 0
             elif not any(p.running for p in self.processes):
                 return 0
-            time.sleep(_POLL_SECONDS)
+            self._pause()
+
+    def _pause(self):
+        """Until a process ends; not for long, as logs grow meanwhile."""
+        _await_end([p.handle.pid for p in self.processes if p.running], _POLL_SECONDS)
 
     def _failures(self):
         """Processes that have just failed, and their codes; first those that a signal killed, as they did
@@ -232,7 +237,7 @@ class _Job:
             nodes.finish()
         if self.finished and nodes.all_finished():
             return 0
-        time.sleep(_POLL_SECONDS)
+        self._pause()
         return None
 
     def _end_together(self, verdict):
@@ -283,7 +288,7 @@ class _Job:
         while any(p.running for p in self.processes) and time.monotonic() < end:
             for process in self.processes:
                 process.poll()
-            time.sleep(_POLL_SECONDS)
+            self._pause()
         for follower in self.followers:
             follower.show()
 
@@ -303,7 +308,22 @@ class _Job:
             if time.monotonic() > end or self.signals > before:
                 for process in self.processes:
                     process.signal(signal.SIGKILL)
-            time.sleep(_POLL_SECONDS / 2)
+            self._pause()
+
+
+def _await_end(children, seconds):
+    """Returns once one of these processes, none of which was waited for, has ended, or after so long."""
+    files, poll = [], select.poll()
+    try:
+        for child in children:
+            files.append(os.pidfd_open(child))
+            poll.register(files[-1], select.POLLIN)
+        poll.poll(1000 * seconds)
+    except (AttributeError, OSError):  # systems without such files
+        time.sleep(seconds)
+    finally:
+        for file in files:
+            os.close(file)
 
 
 def _wait(process, name, end):

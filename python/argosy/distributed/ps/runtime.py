@@ -228,6 +228,13 @@ def _stop_at_sigterm(servers):
     signal.signal(signal.SIGTERM, end)
 
 
+def _job(token):
+    """What a job's processes have in common, and no other job if one launcher started all of them; else
+    if it has a token of its own."""
+    one = os.environ.get("PADDLE_NNODES") == "1"
+    return f"{token} {os.environ.get('ARGOSY_JOB_MARK', '') if one else ''}"
+
+
 class ServedRuntime(Runtime):
     """One process of a job with servers."""
 
@@ -619,7 +626,7 @@ class ServedRuntime(Runtime):
         import numpy as np
 
         connection = self._sent(what)
-        first = (zlib.crc32(self._settings.token.encode()) | 1) * _LOADS
+        first = (zlib.crc32(_job(self._settings.token).encode()) | 1) * _LOADS
         done = np.zeros(1, "float32")
 
         def is_done(load):

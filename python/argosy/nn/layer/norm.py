@@ -208,8 +208,8 @@ class BatchNorm3D(_BatchNormNd, dims=3):
     _others = "BatchNorm1D or 2D"
 
 
-# function(layer, x): x normalized over the batches of all processes; argosy.distributed, a higher room,
-# sets it.
+# function(layer, x): x normalized over the batches of all processes; argosy.distributed.parallel, of a
+# higher room, sets it.
 normalize_over_processes = None
 
 
@@ -217,6 +217,11 @@ def over_processes(layer, x):
     """What a SyncBatchNorm gives in training in one of several processes; None: what BatchNorm does."""
     if not layer.training or layer._use_global_stats or get_world_size() == 1:
         return None
+    if normalize_over_processes is None:
+        raise RuntimeError(
+            f"[SyncBatchNorm] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and they are"
+            " not connected yet. Do this: call paddle.distributed.init_parallel_env() before."
+        )
     return normalize_over_processes(layer, x)
 
 

@@ -193,6 +193,11 @@ void Calls::fail(const char* what, const Exchange& x, Clock::duration spent) con
   const std::string head =
       std::string("[parameter_server] ") + what + ", " + place(x.server) + ": ";
   const std::string& text = x.failure.text;
+  // Of what is refused before anybody looks whether an earlier attempt was applied.
+  const std::string before =
+      x.header.sequence && x.attempts > 1
+          ? text + "; an attempt before that got no answer may have been applied"
+          : text;
   const std::string gave_up = "; gave up after " + seconds(spent) + " and " +
                               std::to_string(x.attempts) + " attempts. Do this: ";
   switch (x.failure.code) {
@@ -211,15 +216,15 @@ void Calls::fail(const char* what, const Exchange& x, Clock::duration spent) con
                                     "authority for this host)."));
     case Code::unauthenticated:
       throw ServiceError(Reason::unauthenticated,
-                         head + text + ". Do this: give servers and workers the same token.");
+                         head + before + ". Do this: give servers and workers the same token.");
     case Code::forbidden:
       throw ServiceError(Reason::forbidden,
-                         head + text +
+                         head + before +
                              ". Do this: give this client the administrator's token "
                              "(admin_token, ARGOSY_JOB_ADMIN_TOKEN).");
     case Code::mismatch:
       throw ServiceError(Reason::mismatch,
-                         head + text +
+                         head + before +
                              ". Do this: start servers and workers with the same program "
                              "and the same lists of endpoints; after servers were sharded "
                              "anew, start the workers again.");

@@ -37,6 +37,13 @@ std::string absolute(const std::string& path) {
   return whole;
 }
 
+// Whether a server keeps its state here, or a table its rows on disk: now, or in a life that others
+// may go on with.
+bool is_state(const std::string& directory) {
+  const auto has = [&](const char* name) { return path_exists(join_path(directory, name)); };
+  return has("LOCK") && (has("log") || has("snapshot.json") || has("CURRENT"));
+}
+
 // Without links, as far as it exists.
 std::string resolved(const std::string& path) {
   std::error_code ignored;
@@ -151,6 +158,12 @@ std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make)
   int fd = ::openat(root->directory->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) fail("open", root->given, errno);
   auto at = std::make_shared<const Directory>(fd);
+  const auto check_no_state = [&](const Directory& directory) {
+    ARGOSY_CHECK(!make || !is_state(directory.path()), invalid_argument)
+        << "[parameter_server] cannot save into '" << path << "': '" << directory.name()
+        << "' is the state of a server. Do this: name another directory.";
+  };
+  check_no_state(*at);
   for (const std::string& part : rest) {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int next = ::openat(at->fd(), part.c_str(), flags);
@@ -167,6 +180,7 @@ std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make)
     refuse_unless(!link, ("goes through '" + part + "', which is a link").c_str());
     if (error) fail("open", at->name() + '/' + part, error);
     at = std::make_shared<const Directory>(next);
+    check_no_state(*at);
   }
   if (make) check_state(at->name(), path);
   return at;

@@ -50,6 +50,9 @@ Told read(const std::string& path) {
   try {
     Told told;
     const auto file = parse_json<OrderedJson>(read_file(path));
+    ARGOSY_CHECK(file.at("format") == 1, io)
+        << "[log] '" << path << "' has format " << file.at("format").dump()
+        << ", this version reads format 1. Do this: start the version that wrote it.";
     told.workers = file.value("workers", 0u);
     for (const auto& one : file.at("tables")) {
       const auto id = one.at("id").get<uint32_t>();

@@ -76,12 +76,15 @@ void SaveFolder::check_whole(const std::string& save) const {
     const std::string part = part_name(i, servers_);
     const bool there = is_part(directory_, save, part);
     if (!there) missing += ' ' + part;
-    shared =
-        shared || (part != part_ && (there || path_exists(join_path(directory_, note_name(part)))));
+    // Its own part is there, unless another job took the folder for its own.
+    shared = shared || (part == part_
+                            ? !there
+                            : there || path_exists(join_path(directory_, note_name(part))));
   }
   ARGOSY_CHECK(!shared || missing.empty(), io)
       << "[save] '" << path << "' lacks" << missing
-      << ", whose server gave the save up. The save before stays. Do this: save again.";
+      << ", whose server gave the save up, or which a save of another job removed. What counts in "
+         "the folder stays. Do this: save again, each job into a folder of its own.";
 }
 
 void SaveFolder::publish(const std::string& save) {

@@ -43,6 +43,10 @@ class ARGOSY_API Core : public Host {
   std::string stats();  // JSON
   // What the values of its answer will take; 0 where that is not known before.
   uint64_t answer_bytes(const Request& request) const;
+  // Whether it comes again: whatever else is wrong with it, it has its answer.
+  bool has_applied(const Header& header) const {
+    return windows_.has_applied(header.client(), header.sequence);
+  }
   // Called often: lets go who waited long enough, forgets silent clients.
   void tick();
   // When a client asks for the end.

@@ -102,6 +102,14 @@ Windows::Claim Windows::claim(ClientId client, uint64_t sequence, Outcome* outco
   return Claim::fresh;
 }
 
+bool Windows::has_applied(ClientId client, uint64_t sequence) const {
+  MutexLock lock(mutex_);
+  const auto found = windows_.find(client);
+  if (found == windows_.end()) return false;
+  const Window& w = found->second;
+  return sequence <= w.highest && w.highest - sequence < kWidth && w.applied.test(sequence);
+}
+
 std::vector<Windows::Waiter> Windows::finish(Window* w, uint64_t sequence) {
   const auto at = std::find_if(w->running.begin(), w->running.end(),
                                [&](const Running& r) { return r.sequence == sequence; });

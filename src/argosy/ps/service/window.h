@@ -50,6 +50,7 @@ class ARGOSY_API Windows {
   // applied, refused: *outcome says how it went. waiting: `waiter` is called (once) when that is
   // known, by whoever calls applied or abandoned, outside of the lock.
   Claim claim(ClientId client, uint64_t sequence, Outcome* outcome, const Waiter& waiter);
+  bool has_applied(ClientId client, uint64_t sequence) const;
   // The waiters are to be called outside of any pass.
   std::vector<Waiter> applied(ClientId client, uint64_t sequence, uint64_t position,
                               uint64_t number = 0);

@@ -51,6 +51,10 @@ struct RowLayout {
   std::string name() const;
   // Of a copied row, by its size. Throws if no row has this size.
   RowClass class_of(size_t row_bytes) const;
+  // Whether a copied row is one here: where pushes are not counted, a candidate is none.
+  bool keeps(size_t row_bytes) const {
+    return counted || class_of(row_bytes) != RowClass::candidate;
+  }
   std::string text(const std::byte* row, size_t row_bytes) const;
 
   // Click rows.

@@ -305,12 +305,17 @@ void Sparse::put_rows(const Rows& rows) {
   for (size_t i = 0; i < rows.keys.size(); ++i) layout_.class_of(row(i).size());
   check_room();
   BatchCall call;
+  std::vector<Key> without;  // candidates of a table that counted pushes, which this one does not
   each_group(rows.keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
     shard.mutex.assert_held();
     for (const Item& item : items) {
-      call.made += shard.put(item.key, item.hash, row(item.place), call.stamp);
+      if (layout_.keeps(row(item.place).size()))
+        call.made += shard.put(item.key, item.hash, row(item.place), call.stamp);
+      else
+        without.push_back(item.key);
     }
   });
+  erase(without);
 }
 
 void Sparse::clear() {

@@ -49,6 +49,7 @@ void Sparse::restore_missing(Shard& shard, const MissingGroup& group, std::span<
     const ShardClock clock = source->clocks[at++];
     if (shard.has(items[i].key, items[i].hash)) continue;
     if (!shard.unerased().empty() && shard.unerased().contains(items[i].key)) continue;
+    if (!layout_.keeps(bytes.size())) continue;
     layout_.refresh(shard.clock(), clock, bytes);
     shard.restore(items[i].key, items[i].hash, bytes, call->stamp);
     ++call->moved;

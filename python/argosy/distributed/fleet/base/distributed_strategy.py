@@ -263,6 +263,13 @@ class DistributedStrategy:
             )
             return
         for name, values in configs.items():
+            if not isinstance(values, dict):
+                raise TypeError(
+                    f"[DistributedStrategy] sparse_table_configs[{name!r}]: expected a dict of fields of"
+                    f" the table, got {type(values).__name__}. Do this: assign {{parameter name:"
+                    ' {"table_parameters.<name>.accessor.embedx_dim": 8, ..}}.'
+                )
+        for name, values in configs.items():
             table = self.strategy.downpour_table_param.add(table_name=name)
             used = set()
             _set_paths(table, f"table_parameters.{name}", values, 0, used)
