@@ -1,17 +1,43 @@
 """Guards of Paddle's test programs that choose an intermediate representation. There is one here, so
-they choose static mode or leave the mode as it is."""
+they choose static mode or leave the mode as it is; `base.framework.in_pir_mode` says what they chose."""
 
 from __future__ import annotations
 
+import functools
+
 from argosy._framework import disable_static, enable_static, in_dynamic_mode
+from argosy.base.framework import _representation
 
-__all__ = ["DygraphOldIrGuard", "DygraphPirGuard", "IrGuard", "OldIrGuard"]
+__all__ = [
+    "DygraphOldIrGuard", "DygraphPirGuard", "IrGuard", "OldIrGuard", "test_with_dygraph_pir",
+    "test_with_pir_api",
+]  # fmt: skip
 
 
-class IrGuard:
+class DygraphPirGuard:
+    """Leaves the mode as it is; static Programs within count as made of values."""
+
+    _pir = True
+
+    def __enter__(self):
+        self._before = dict(_representation)
+        _representation["pir"] = self._pir
+
+    def __exit__(self, *exc):
+        _representation.update(self._before)
+
+
+class DygraphOldIrGuard(DygraphPirGuard):
+    """Leaves the mode as it is; static Programs within count as made of named variables."""
+
+    _pir = False
+
+
+class IrGuard(DygraphPirGuard):
     """Within the context static mode is on."""
 
     def __enter__(self):
+        super().__enter__()
         self._was_dynamic = in_dynamic_mode()
         if self._was_dynamic:
             enable_static()
@@ -19,21 +45,30 @@ class IrGuard:
     def __exit__(self, *exc):
         if self._was_dynamic:
             disable_static()
+        super().__exit__(*exc)
 
 
 class OldIrGuard(IrGuard):
-    """Within the context static mode is on."""
+    """Within the context static mode is on; Programs count as made of named variables."""
+
+    _pir = False
 
 
-class DygraphPirGuard:
-    """Leaves the mode as it is."""
+def _under(*guards):
+    """A decorator: each call runs once under each of the guards."""
 
-    def __enter__(self):
-        pass
+    def decorate(func):
+        @functools.wraps(func)
+        def run(*args, **kwargs):
+            for guard in guards:
+                with guard():
+                    func(*args, **kwargs)
 
-    def __exit__(self, *exc):
-        pass
+        return run
+
+    return decorate
 
 
-class DygraphOldIrGuard(DygraphPirGuard):
-    """Leaves the mode as it is."""
+test_with_pir_api = _under(OldIrGuard, IrGuard)
+test_with_dygraph_pir = _under(DygraphPirGuard)
+test_with_pir_api.__test__ = test_with_dygraph_pir.__test__ = False  # no tests themselves

@@ -31,6 +31,20 @@ PyObject* get_value(PyObject* self, void*) {
   return PyLong_FromLong(kNumbers[static_cast<int>(reinterpret_cast<DTypeObject*>(self)->value)]);
 }
 
+// int(dtype): the number that attributes of operations in Paddle's files give it (VarDesc.VarType).
+PyObject* to_int(PyObject* self) {
+  constexpr int kNumbers[kDTypeCount] = {0,  20, 21, -1, 1, -1, 2,  -1, 3,
+                                         32, 33, 4,  22, 5, 6,  23, 24};
+  DType type = reinterpret_cast<DTypeObject*>(self)->value;
+  int number = kNumbers[static_cast<int>(type)];
+  if (number >= 0) return PyLong_FromLong(number);
+  return PyErr_Format(
+      PyExc_TypeError,
+      "[dtype] Paddle's attributes have no number for %s: expected a dtype that Paddle has."
+      " Do this: use another dtype.",
+      name_of(type));
+}
+
 // Dtypes are singletons; a program may also compare one with its name.
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
@@ -70,6 +84,7 @@ PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
                        {Py_tp_str, reinterpret_cast<void*>(repr)},
                        {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
                        {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                       {Py_nb_int, reinterpret_cast<void*>(to_int)},
                        {Py_tp_getset, getters},
                        {Py_tp_methods, methods},
                        {Py_tp_new, reinterpret_cast<void*>(construct)},

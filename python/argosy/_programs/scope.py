@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 
 from argosy import _core
@@ -164,6 +165,24 @@ class DenseTensor:
         self.set_recursive_sequence_lengths(
             [] if places is None else [[b - a for a, b in zip(places, places[1:])]]
         )
+
+    def _set_dims(self, sizes):
+        """Another shape for as many elements; without a value it is set's that counts."""
+        if self._tensor is not None and math.prod(sizes) == self._tensor.size:
+            self.set(self.numpy().reshape(sizes))
+
+    def _element(self, index):
+        return self.numpy().reshape(-1)[index].item()
+
+    def _set_element(self, index, value):
+        array = self.numpy()
+        array.reshape(-1)[index] = value
+        self.set(array)
+
+    _get_float_element = _get_double_element = _element
+    _get_complex64_element = _get_complex128_element = _element
+    _set_float_element = _set_double_element = _set_element
+    _set_complex64_element = _set_complex128_element = _set_element
 
     def _is_initialized(self):
         return self._tensor is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from argosy import _core, device
 from argosy._framework import get_flags, set_flags
 from argosy._programs import scope
@@ -34,20 +36,57 @@ class EnforceNotMet(Exception):
     may name it in ``except``."""
 
 
-_prim = {"backward": False}
+# Whether operations, gradients of Programs and eager gradients are written by parts. They are the same
+# either way here: compositions and gradient rules are functions over ops, which passes take apart at need.
+# The switches are kept for programs that read them back.
+_prim = {"forward": False, "backward": False, "eager": False}
+
+
+def _set_prim(kind, value, print_flag):
+    _prim[kind] = bool(value)
+    if print_flag:
+        print(f"{kind} prim enabled: ", _prim[kind])
+
+
+def _set_prim_forward_enabled(value, print_flag=False):
+    """What _is_fwd_prim_enabled says from now on."""
+    _set_prim("forward", value, print_flag)
 
 
 def _set_prim_backward_enabled(value, print_flag=False):
-    """Whether gradients of Programs are written by parts. They are the same either way here: gradient
-    rules are functions over ops; the switch is kept for programs that read it back."""
-    _prim["backward"] = bool(value)
-    if print_flag:
-        print("backward prim enabled: ", _prim["backward"])
+    """What _is_bwd_prim_enabled says from now on."""
+    _set_prim("backward", value, print_flag)
+
+
+def set_prim_eager_enabled(value, print_flag=False):
+    """What _is_eager_prim_enabled says from now on."""
+    _set_prim("eager", value, print_flag)
+
+
+def _set_prim_all_enabled(value, print_flag=False):
+    """Sets the switches of operations and of gradients."""
+    _set_prim_forward_enabled(value, print_flag)
+    _set_prim_backward_enabled(value, print_flag)
+
+
+def _is_fwd_prim_enabled():
+    """What _set_prim_forward_enabled was told."""
+    return _prim["forward"]
 
 
 def _is_bwd_prim_enabled():
     """What _set_prim_backward_enabled was told."""
     return _prim["backward"]
+
+
+def _is_eager_prim_enabled():
+    """What set_prim_eager_enabled was told."""
+    return _prim["eager"]
+
+
+def _is_all_prim_enabled():
+    """Whether the switches of operations and of gradients are both on."""
+    return _prim["forward"] and _prim["backward"]
 
 
 class _Names:
@@ -109,3 +148,133 @@ def default_cpu_generator():
 
 DenseTensor = LoDTensor = scope.DenseTensor
 Scope = _Scope = scope.Scope
+
+
+def get_all_op_protos():
+    """Descriptions of all kinds of operations.
+
+    Returns:
+        list[bytes]: A `base.proto.framework_pb2.OpProto` each.
+
+    Raises:
+        ImportError: The package protobuf is missing.
+    """
+    from argosy.static.op_protos import OpProtoHolder
+
+    from .proto import framework_pb2
+
+    def message(proto):
+        made = framework_pb2.OpProto(type=proto.type, comment=proto.comment)
+        for side in ("inputs", "outputs"):
+            for part in getattr(proto, side):
+                getattr(made, side).add(**dataclasses.asdict(part))
+        for attr in proto.attrs:
+            made.attrs.add(name=attr.name, type=int(attr.type), comment=attr.comment)
+        return made.SerializeToString()
+
+    return [
+        message(proto)
+        for kind, proto in OpProtoHolder.instance().op_proto_map.items()
+        if kind == proto.type
+    ]
+
+
+def get_op_extra_attrs(op_type):
+    """Attributes of an operation that say nothing of what it computes.
+
+    Args:
+        op_type (str): Its type.
+
+    Returns:
+        dict: {}: none are kept here.
+    """
+    return {}
+
+
+def _get_all_register_op_kernels(library="all"):
+    """The operations that have kernels.
+
+    Args:
+        library (str): Of which library; all are one here.
+
+    Returns:
+        dict: Type, and that of its gradient (`relu_grad`), -> the device whose kernels it has.
+    """
+    from argosy.static.op_protos import OpProtoHolder
+
+    found = {}
+    for kind, proto in OpProtoHolder.instance().op_proto_map.items():
+        found.update(
+            dict.fromkeys([kind, kind + "_grad"] if proto.differentiable else [kind], ["CPU"])
+        )
+    return found
+
+
+_get_registered_phi_kernels = _get_all_register_op_kernels
+
+
+def op_support_gpu(op_type):
+    """Whether an operation of that type, run by itself, has kernels for GPUs.
+
+    Returns:
+        bool: False: it runs on the host.
+    """
+    return False
+
+
+def has_infer_inplace(op_type):
+    """Whether operations of a type may write in place. Programs here have values, and their executors decide
+    what shares memory.
+
+    Returns:
+        bool: False.
+    """
+    return False
+
+
+def has_grad_op_maker(op_type):
+    """Whether there are descriptions of a type's gradient as operations of their own.
+
+    Returns:
+        bool: False: gradients are made by rules over operations.
+    """
+    return False
+
+
+def has_comp_grad_op_maker(op_type):
+    """Whether the gradient of a type is composed of other operations.
+
+    Returns:
+        bool: True for types that have gradients: their rules are functions over operations.
+    """
+    from argosy.static.op_protos import OpProtoHolder
+
+    holder = OpProtoHolder.instance()
+    return holder.has_op_proto(op_type) and holder.get_op_proto(op_type).differentiable
+
+
+def has_empty_grad_op_maker(op_type):
+    """Whether a type has no gradient.
+
+    Returns:
+        bool: The opposite of has_comp_grad_op_maker.
+    """
+    return not has_comp_grad_op_maker(op_type)
+
+
+def infer_no_need_buffer_slots(op_type, inputs, outputs, attrs):
+    """Inputs of which only the shape is read.
+
+    Returns:
+        set: Empty: kernels that read no values have none.
+    """
+    return set()
+
+
+def __getattr__(name):
+    """What needs the static API, which is loaded when somebody asks for it."""
+    if name == "Operator":
+        from .standalone_operator import Operator
+
+        return Operator
+    raise AttributeError(f"module 'argosy.base.core' has no attribute '{name}'")

@@ -46,12 +46,23 @@ def in_dygraph_mode():
     return in_dynamic_mode()
 
 
-in_dynamic_or_pir_mode = in_dygraph_mode
+_representation = {"pir": True}  # of static Programs, as OldIrGuard says; there is one here
+
+
+def use_pir_api():
+    """Whether a static Program counts as one of values, not of named variables. It is both here, so this
+    is what programs said last: False within pir_utils.OldIrGuard."""
+    return _representation["pir"]
 
 
 def in_pir_mode():
-    """Whether a static Program is being built."""
-    return not in_dygraph_mode()
+    """Whether a static Program is being built that counts as one of values."""
+    return not in_dygraph_mode() and use_pir_api()
+
+
+def in_dynamic_or_pir_mode():
+    """Whether ops run at once, or a static Program of values is being built."""
+    return in_dygraph_mode() or in_pir_mode()
 
 
 def grad_var_name(var_name):
@@ -101,11 +112,6 @@ def dygraph_only(func):
     return func
 
 
-def use_pir_api():
-    """True: a static Program is made of values, not of named variables."""
-    return True
-
-
 def _current_expected_place():
     return to_place(get_device())
 
@@ -136,10 +142,49 @@ def convert_np_dtype_to_dtype_(np_dtype):
     return _core.dtype(np_dtype)
 
 
+# What values of each kind of attribute are made of; other kinds stay as they are.
+_ATTRIBUTES = {
+    "BOOL": bool, "INT": int, "LONG": int, "FLOAT": float, "FLOAT64": float, "STRING": str,
+    "BOOLS": (bool,), "INTS": (int,), "LONGS": (int,), "FLOATS": (float,), "FLOAT64S": (float,),
+    "STRINGS": (str,),
+}  # fmt: skip
+
+
+def canonicalize_attrs(attrs, op_proto):
+    """Attributes of an operation as values of the types that it declares.
+
+    Args:
+        attrs (dict): Values by name; dtypes count as the numbers that files give them.
+        op_proto (OpProto): The kind of operation.
+
+    Returns:
+        dict: A copy. None, and names that the kind does not have, stay as they are.
+
+    Example:
+        >>> proto = argosy.base.framework.OpProtoHolder.instance().get_op_proto("softmax")
+        >>> argosy.base.framework.canonicalize_attrs({"axis": np.int64(1)}, proto)
+        {'axis': 1}
+    """
+    made = dict(attrs)
+    for attr in op_proto.attrs:
+        value, make = made.get(attr.name), _ATTRIBUTES.get(attr.type.name)
+        if value is None or make is None or isinstance(value, _core.dtype):
+            continue
+        made[attr.name] = [make[0](v) for v in value] if isinstance(make, tuple) else make(value)
+    return made
+
+
 class _Tracer:
     """State of eager mode that programs read or set through the tracer."""
 
     _train_mode = True
+
+    def _get_kernel_signature(self, op_type, inputs, outputs, attrs):
+        """How a function over a kind of operation takes its arguments: names of inputs, of attributes (or of
+        the inputs that are given instead), and of results."""
+        from argosy.static.op_protos import call_signature
+
+        return call_signature(op_type, [name for name, given in inputs.items() if given])
 
     @property
     def _has_grad(self):

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import enum
 
+from argosy import _core
+
 __all__ = ["AttrType"]
+
+# Dtypes by the numbers that attributes of Paddle's operations give them.
+DTYPES = {
+    0: _core.bool, 1: _core.int16, 2: _core.int32, 3: _core.int64, 4: _core.float16, 5: _core.float32,
+    6: _core.float64, 20: _core.uint8, 21: _core.int8, 22: _core.bfloat16, 23: _core.complex64,
+    24: _core.complex128,
+}  # fmt: skip
 
 
 class AttrType(enum.IntEnum):

@@ -260,6 +260,11 @@ class Operator:
         """The line of the user's program that made it, 'file.py:12'."""
         return self._described["location"]
 
+    @property
+    def desc(self):
+        """The operation as programs ask Paddle's description of it."""
+        return OperatorDescription(self)
+
     def to_string(self, throw_on_error=False):
         """The operation for people.
 
@@ -285,3 +290,64 @@ class Operator:
         return self.to_string()
 
     __str__ = __repr__
+
+
+class OperatorDescription:
+    """What Paddle's C++ description of an operation answers.
+
+    Args:
+        operator (Operator): It.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> y = argosy.nn.functional.relu(argosy.static.data("x", [2], "float32"))
+        >>> description = argosy.static.default_main_program().global_block().ops[-1].desc
+        >>> description.type(), description.input_names(), description.input("X")
+        ('relu', ['X'], ['x'])
+    """
+
+    def __init__(self, operator):
+        self._operator = operator
+        self.input, self.output = operator.input, operator.output
+        self.attr, self.has_attr, self.attr_type = (
+            operator.attr,
+            operator.has_attr,
+            operator.attr_type,
+        )
+
+    def type(self):
+        """Name of what it computes."""
+        return self._operator.type
+
+    def id(self):
+        """Its number in the Program."""
+        return self._operator.id()
+
+    def input_names(self):
+        """Names of the operands."""
+        return self._operator.input_names
+
+    def output_names(self):
+        """Names of the results."""
+        return self._operator.output_names
+
+    def input_arg_names(self):
+        """Names of all variables it reads."""
+        return self._operator.input_arg_names
+
+    def output_arg_names(self):
+        """Names of all variables it makes."""
+        return self._operator.output_arg_names
+
+    def attr_names(self):
+        """Names of the attributes."""
+        return self._operator.attr_names
+
+    def infer_shape(self, block):
+        """Nothing is left to do: shapes were inferred when the operation was appended."""
+
+    def infer_var_type(self, block):
+        """Nothing is left to do: dtypes were inferred when the operation was appended."""
+
+    def check_attrs(self):
+        """Nothing is left to do: attributes were checked when the operation was appended."""

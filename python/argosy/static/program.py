@@ -496,6 +496,11 @@ class Block:
         self.parent_idx = parent
         self._described = described
 
+    @property
+    def desc(self):
+        """The block: there is no other description of it."""
+        return self
+
     def _fresh(self):
         return self.program._description() if self.idx == 0 else self._described
 
