@@ -152,6 +152,8 @@ class Lives:
         if moved:
             self.move()
         self.settings.change(changes)
+        for root in self.settings.roots:
+            os.makedirs(os.path.join(self.data, root), exist_ok=True)
         for s in range(self.servers):
             try:
                 self.start(s)

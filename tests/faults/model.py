@@ -175,9 +175,7 @@ class Cell:
         self.go_back(self.past)
         self.death()
         # The snapshot may know of a call that came while it was written, and lack its rows.
-        for n in range(1, len(self.open) + 1):
-            for known in itertools.combinations(self.open, n):
-                self.states |= {(s, d | set(known), ()) for s, d, t in self.states if not t}
+        self.lose_calls()
 
     def die_with_nothing(self, on_disk):
         self.story.append("the server ends, and keeps nothing")
@@ -185,6 +183,13 @@ class Cell:
         # Not even which calls it made, of which a tier on disk may have the rows.
         there = self.past if on_disk else ()
         self.go_back({self.nothing()} | {(self.fold(s, t), frozenset(), ()) for s, _, t in there})
+        self.lose_calls()
+
+    def lose_calls(self):
+        """Those on their way may have been made, and answered, before what is there now came to be."""
+        for n in range(1, len(self.open) + 1):
+            for made in itertools.combinations(self.open, n):
+                self.states |= {(s, d | set(made), ()) for s, d, t in self.states if not t}
 
     def keep_nothing(self, on_disk):
         """Servers follow that do not look at what was kept, until others do."""
@@ -195,6 +200,7 @@ class Cell:
         if self.kept is not None:
             self.story.append("servers go on with what was kept")
             self.go_back(self.kept)
+            self.lose_calls()
             self.kept = None
 
     def over(self, ops):

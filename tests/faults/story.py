@@ -605,8 +605,9 @@ class Driver(Lives, Checks):
             d.kill_after(again, torn)
 
     def last_segment(self, server):
-        home = os.path.join(self.data, "state", f"server-{server}-of-{self.servers}", "log")
-        segments = sorted(n for n in os.listdir(home) if n.startswith("log-"))
+        home = os.path.join(self.own(server), "log")
+        names = os.listdir(home) if os.path.isdir(home) else ()
+        segments = sorted(n for n in names if n.startswith("log-"))
         return os.path.join(home, segments[-1]) if segments else None
 
     def tear(self, server, size):

@@ -45,8 +45,9 @@ TEST_F(LogSettings, AFormatOfALaterVersionIsRefused) {
   text.replace(text.find("\"format\": 1"), 11, "\"format\": 2");
   std::ofstream(path) << text;
   const std::string error = error_of([&] { kill_and_start(); });
-  EXPECT_NE(error.find("has format 2, this version reads format 1. Do this: start the version that"),
-            std::string::npos)
+  EXPECT_NE(
+      error.find("has format 2, this version reads format 1. Do this: start the version that"),
+      std::string::npos)
       << error;
 }
 

@@ -262,7 +262,9 @@ def test_sparse_table_configs_by_paths():
     assert [(one.param, one.converter) for one in saved] == [(1, "a"), (2, "b")]
     with pytest.warns(UserWarning, match="no field has the path sparse_optimizer"):
         strategy.sparse_table_configs = {"other": {"sparse_optimizer": "adam"}}
-    with pytest.raises(TypeError, match=r"'table_parameters.emb.*expected a dict .*got int. Do this"):
+    with pytest.raises(
+        TypeError, match=r"'table_parameters.emb.*expected a dict .*got int. Do this"
+    ):
         strategy.sparse_table_configs = {f"{path}.shard_num": 7}
 
 

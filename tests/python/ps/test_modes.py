@@ -185,7 +185,7 @@ def test_workers_wait_for_the_load_of_their_own_launch(tmp_path):
     program = str(pathlib.Path(PROGRAM).parent / "reloading.py")
     for mark in ("first", "second"):
         environ = {
-            "ARGOSY_JOB_TOKEN": "the same",
+            "ARGOSY_JOB_TOKEN": "the-same",
             "ARGOSY_JOB_MARK": mark,
             "PADDLE_NNODES": "1",
             "ARGOSY_PS_DURABILITY": "log",

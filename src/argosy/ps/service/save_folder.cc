@@ -77,9 +77,9 @@ void SaveFolder::check_whole(const std::string& save) const {
     const bool there = is_part(directory_, save, part);
     if (!there) missing += ' ' + part;
     // Its own part is there, unless another job took the folder for its own.
-    shared = shared || (part == part_
-                            ? !there
-                            : there || path_exists(join_path(directory_, note_name(part))));
+    shared =
+        shared ||
+        (part == part_ ? !there : there || path_exists(join_path(directory_, note_name(part))));
   }
   ARGOSY_CHECK(!shared || missing.empty(), io)
       << "[save] '" << path << "' lacks" << missing

@@ -27,6 +27,9 @@ def build():
     loss = paddle.mean(rows) + 0.0 * paddle.mean(paddle.cast(show + click, "float32"))
     strategy = fleet.DistributedStrategy()
     strategy.a_sync = True
+    strategy.sparse_table_configs = {
+        "rows": {"table_parameters.rows.accessor.accessor_class": "CtrCommonAccessor"}
+    }
     fleet.distributed_optimizer(paddle.optimizer.SGD(0.1), strategy).minimize(loss)
     return loss
 
@@ -53,9 +56,10 @@ def main():
     if SETTINGS["first"]:
         train()
         fleet.save_persistables(exe, MODEL)
+        fleet.barrier_worker()
     train()
     time.sleep(1.5 if me == 0 else 0)
-    fleet.load_model(MODEL)
+    fleet.load_model(MODEL, 0)
     shows = np.zeros((1, 4), "float32")
     connection = fleet.fleet._runtime._connection
     connection.pull_sparse(0, np.array([me], "uint64"), shows, False)
