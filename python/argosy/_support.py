@@ -42,9 +42,15 @@ def need_type(op, argument, value, types, remedy):
         )
 
 
+def is_operand(value):
+    """Whether value is a tensor as ops take them. Sparse tensors, which are made of such, are instances of
+    Tensor, too."""
+    return issubclass(type(value), Tensor)
+
+
 def need_tensor(op, argument, value):
-    """Raises NotTensorError, as ops do, unless ``value`` is a Tensor."""
-    if not isinstance(value, Tensor):
+    """Raises NotTensorError, as ops do, unless ``value`` is a Tensor that they take."""
+    if not is_operand(value):
         category = "InvalidArgument" if _core.program_recording() is None else "InvalidType"
         raise _core.NotTensorError(
             f"({category}) [{op}] {argument}: expected a Tensor, got {type(value).__name__}. Do this:"
@@ -292,7 +298,7 @@ def checked_tensors(name, what, value, holes=False):
     """value as a list of tensors; holes: None may stand among them."""
     found = listed(value)
     for item in found:
-        if not (isinstance(item, Tensor) or (holes and item is None)):
+        if not (is_operand(item) or (holes and item is None)):
             raise ArgumentError(
                 f"[{name}] {what}: expected a Tensor or a list of them, got {type(item).__name__}."
                 " Do this: make it one with to_tensor(..)."

@@ -63,7 +63,7 @@ void drop_buffer(void* owner) {
 }
 
 // A tensor over the buffer's memory.
-Tensor view_buffer(PyObject* o) {
+Tensor view_buffer(PyObject* o, Uint16 meaning) {
   auto view = std::make_unique<Py_buffer>();
   if (PyObject_GetBuffer(o, view.get(), PyBUF_STRIDES | PyBUF_FORMAT)) {
     PyErr_Clear();
@@ -72,6 +72,7 @@ Tensor view_buffer(PyObject* o) {
                           "the array with .astype('float32') or similar first.";
   }
   auto dtype = dtype_of_format(view->format, view->itemsize);
+  if (dtype == DType::uint16 && meaning == Uint16::bfloat16_bits) dtype = DType::bfloat16;
   Shape shape, strides;
   bool fits = dtype.has_value() && view->ndim <= kMaxRank;
   for (int i = 0; fits && i < view->ndim; ++i) {
@@ -337,7 +338,7 @@ PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded_object([&] {
     PyObject* dtype = count > 1 ? args[1] : Py_None;
     bool copy = count > 2 ? PyObject_IsTrue(args[2]) == 1 : true;
-    return wrap(on_current_place(from_data(args[0], dtype, copy)));
+    return wrap(from_users_data(args[0], dtype, copy));
   });
 }
 
@@ -434,11 +435,12 @@ void release_buffer(PyObject*, Py_buffer* view) {
   delete[] static_cast<Py_ssize_t*>(view->internal);
 }
 
-Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
+Tensor from_data(PyObject* data, PyObject* dtype, bool copy, Uint16 meaning) {
   op::Unchecked incoming;
   op::GradMode off(false);
   std::optional<DType> wanted;
   if (dtype != Py_None) wanted = to_dtype(dtype);
+  if (wanted && wanted != DType::bfloat16) meaning = Uint16::integers;
   Tensor t;
   bool fresh = true;
   if (is_tensor(data)) {
@@ -456,7 +458,7 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
     Py list(check(PySequence_List(data)));
     t = from_data(list.get(), dtype, false);
   } else if (PyObject_CheckBuffer(data)) {
-    t = view_buffer(data);
+    t = view_buffer(data, meaning);
     fresh = false;
   } else if (is_number(data)) {
     t = from_number(to_scalar(data), wanted);
@@ -467,11 +469,18 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
       ARGOSY_THROW(type) << "Cannot make a Tensor of " << Py_TYPE(data)->tp_name
                          << ": expected a number, a (nested) list, a NumPy array or a Tensor.";
     }
-    t = view_buffer(array.get());
+    t = view_buffer(array.get(), meaning);
     fresh = false;
   }
   if (wanted && *wanted != t.dtype()) return ops::cast(t, *wanted);
   return fresh || !copy || t.symbolic() ? t : clone(t);
+}
+
+Tensor from_users_data(PyObject* data, PyObject* dtype, bool copy) {
+  Tensor made = on_current_place(from_data(data, dtype, copy, Uint16::bfloat16_bits));
+  auto* recorded = static_cast<program::Program*>(op::thread_state.recorder);
+  if (recorded && copy && !is_tensor(data) && made.has_data()) recorded->builder().note_data(made);
+  return made;
 }
 
 bool copy_buffer_of(PyObject* o, DType dtype, FunctionRef<void*(const Shape&)> memory) {

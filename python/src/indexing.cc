@@ -212,13 +212,14 @@ PyObject* slice_args(PyObject* x, PyObject* value, const IndexPlan& p, const op:
   return call_op(op, args, 6, false);
 }
 
+Tensor sliced(PyObject* x, const IndexPlan& p) {
+  static const op::OpDef& op = op::get("slice");
+  Py out(check(slice_args(x, nullptr, p, op)));
+  return tensor_of(out.get());
+}
+
 Tensor basic(PyObject* x, const IndexPlan& p) {
-  Tensor t = tensor_of(x);
-  if (!p.axes.empty()) {
-    static const op::OpDef& op = op::get("slice");
-    Py out(check(slice_args(x, nullptr, p, op)));
-    t = tensor_of(out.get());
-  }
+  Tensor t = p.axes.empty() ? tensor_of(x) : sliced(x, p);
   for (int64_t at : p.inserted) t = ops::unsqueeze(t, {at});
   return t;
 }
@@ -265,9 +266,8 @@ PyObject* getitem(PyObject* self, PyObject* key) {
       for (size_t i = 0; i < perm.size(); ++i) moved |= perm[i] != static_cast<int64_t>(i);
       if (moved) t = ops::transpose(t, perm);
     } else if (t.impl() == impl_of(self)) {
-      op::IntArray same;
-      for (int d = 0; d < t.rank(); ++d) same.values.push_back(0);
-      t = ops::reshape(t, same);  // x[...] is a new handle on the same data
+      // x[...] is a new handle on the same data.
+      t = t.shape().known() ? ops::reshape(t, op::IntArray(t.shape())) : sliced(self, p);
     }
     return wrap(std::move(t));
   });

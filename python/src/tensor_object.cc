@@ -2,8 +2,10 @@
 #include "argosy/base/device.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
+#include "count_object.h"
 #include "python.h"
 #include "size_object.h"
 
@@ -112,7 +114,7 @@ Tensor initial_value(PyObject* args, PyObject* data) {
   if (!data && count > 0 && !PyLong_CheckExact(PyTuple_GET_ITEM(args, 0)))
     data = PyTuple_GET_ITEM(args, 0);
   if (data) {
-    Tensor value = on_current_place(from_data(data, Py_None, true));
+    Tensor value = from_users_data(data, Py_None, true);
     return PyList_Check(data) || PyTuple_Check(data) ? ops::cast(value, op::default_dtype())
                                                      : value;
   }
@@ -203,7 +205,8 @@ PyObject* get_ndim(PyObject* self) {
   return PyLong_FromLong(impl_of(self)->shape.rank());
 }
 PyObject* get_size(PyObject* self) {
-  return PyLong_FromLongLong(impl_of(self)->numel);
+  const TensorImpl* impl = impl_of(self);
+  return count_of(impl->numel, impl->shape);
 }
 PyObject* get_stop_gradient(PyObject* self) {
   return PyBool_FromLong(impl_of(self)->stop_gradient);
@@ -309,7 +312,7 @@ PyGetSetDef getters[] = {
     GETTER(offset, "Bytes from the start of the memory it shares to its first element."),
     GETTER(dtype, "Type of the elements."),
     GETTER(ndim, "Number of dimensions."),
-    GETTER(size, "Number of elements."),
+    GETTER(size, "Number of elements. Called, it gives the sizes, or that of one axis."),
     GETSET(stop_gradient, "True: no gradient flows to or through this tensor."),
     GETSET(persistable, "Kept between runs and saved with the model."),
     GETTER(is_leaf, "True unless an op with gradient made it."),
@@ -369,7 +372,9 @@ PyObject* copy_from(PyObject* self, PyObject* other) {
         << "_copy_from: expected a Tensor, got " << Py_TYPE(other)->tp_name << '.';
     Tensor src = tensor_of(other);
     if (src.symbolic() || dst.symbolic()) {
-      op::hooks.rebind(dst, src.dtype() == dst.dtype() ? src : op::hooks.cast(src, dst.dtype()));
+      // A value of its own: what is written into src later stays there.
+      op::hooks.rebind(
+          dst, src.dtype() == dst.dtype() ? ops::assign(src) : ops::cast(src, dst.dtype()));
       Py_RETURN_NONE;
     }
     ARGOSY_CHECK(src.shape() == dst.shape(), invalid_argument)
@@ -669,6 +674,7 @@ void add_tensor_type(PyObject* module) {
   tensor_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
   PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type));
   add_size_type(module);
+  add_count_type();
   add_functions(module, functions);
   release_python_object = release_object;
   check_finalized_mark();

@@ -2,12 +2,15 @@
                     python -m tests.fuzz.calls --call TEXT [--mode MODE]     # one of them again
 
 Calls of tools/differential_cases are changed at random (mutations.py), others are made from the
-registry's descriptions of ops. They run eagerly and in static Programs whose inputs have known or
-unknown sizes, with a backward pass every other time. Python exceptions are fine. Found is a call that
+registry's descriptions of ops, or are indexing and chains of views and writes (chains.py). They run
+eagerly, in static Programs whose inputs have known or unknown sizes, captured, and in three threads at
+once, some of them in a context such as autocast (runner.py), with a backward pass every other time. Python
+exceptions are fine. Found is a call that
 
 * ends the process;
 * is not done after BUSY times SECONDS although no number in it is large;
 * raises what says that Argosy itself is wrong (SystemError, a text of the C++ library);
+* gives something else captured than eagerly;
 * needs more than SPARE bytes although no number in it is large.
 
 Each is made shorter as long as it fails in the same way, and printed. The exit code is 1 if any was
@@ -16,11 +19,11 @@ limited in this way, set ASAN_OPTIONS=max_allocation_size_mb=1024.
 """
 
 import argparse
+import faulthandler
 import json
 import mmap
 import os
 import pathlib
-import re
 import resource
 import signal
 import struct
@@ -28,18 +31,14 @@ import sys
 import time
 
 from tests.fuzz import mutations
+from tests.fuzz.runner import DEFECTS, LARGE, Runner, a_mode, check_mode  # noqa: F401
 
 SECONDS = 10
 BUSY = 6  # a busy machine may take so many times as long
 SPARE = 1 << 30
 BATCH = 2000  # calls of one process
-LARGE = 10_000
-MODES = ("eager", "static", "unknown")
 MARKS = ("(start)", "(end)")  # what a process is at when it is in no call
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-DEFECTS = re.compile(
-    r"another form|std::|bad_alloc|vector::|basic_string|map::at|stoi|internal error|defect"
-)
 
 
 class Shared:
@@ -58,85 +57,6 @@ class Shared:
     def read(self):
         index, since, size = struct.unpack("<QdQ", self._map[:24])
         return index, since, self._map[24 : 24 + size].decode(errors="replace")
-
-
-class Runner:
-    """Runs calls, in a process that was forked for it."""
-
-    def __init__(self):
-        import numpy as np
-
-        import argosy as paddle
-
-        self._np, self._paddle = np, paddle
-        self._tool = mutations.differential()
-        self._names = self._tool.namespace(paddle)
-        self._names.update(mutations.makers(paddle, np), ops=paddle._core.ops)
-
-    def run(self, text, mode, backward):
-        """None, or what is wrong with the exception that the call raised."""
-        import warnings
-
-        paddle = self._paddle
-        paddle.seed(7)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._run(text, mode, backward)
-        except MemoryError as error:
-            return None if mutations.is_large(text, LARGE) else f"MemoryError: {error}"
-        except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-            if type(error).__name__ in ("SystemError", "InternalError") or DEFECTS.search(said):
-                return said[:500]
-        finally:
-            paddle.disable_static()
-            paddle.set_default_dtype("float32")
-        return None
-
-    def _run(self, text, mode, backward):
-        if mode == "eager":
-            *statements, expression = text.split(";;")
-            scope = dict(self._names)
-            for statement in statements:
-                exec(statement.strip(), scope)
-            value = eval(expression.strip(), scope)
-            if backward:
-                self._backward(value)
-            return
-        paddle, static = self._paddle, self._paddle.static
-        makers, function = self._tool.as_function(text)
-        scope = dict(self._names)
-        operands = [eval(maker, scope) for maker in makers]
-        exec(function, scope)
-        paddle.enable_static()
-        main, startup = static.Program(), static.Program()
-        with static.program_guard(main, startup):
-            slots, feed = [], {}
-            for i, operand in enumerate(operands):
-                shape = list(operand.shape) if mode == "static" else [-1] * operand.ndim
-                slots.append(static.data(f"x{i}", shape, operand.dtype))
-                slots[-1].stop_gradient = operand.stop_gradient
-                feed[f"x{i}"] = operand
-            value = scope["call"](*slots)
-            found = [x for x in self._tool.tensors_in(value, paddle) if x._symbolic]
-            if backward and found:
-                wanted = [slot for slot in slots if not slot.stop_gradient]
-                floats = [x for x in found if not x.stop_gradient]
-                if wanted and floats:
-                    given = static.gradients([floats[0].sum()], wanted)
-                    found += [x for x in given if x is not None]
-            executor = static.Executor()
-            executor.run(startup)
-            executor.run(main, feed=feed, fetch_list=found)
-
-    def _backward(self, value):
-        floats = [
-            x for x in self._tool.tensors_in(value, self._paddle)
-            if not x.stop_gradient and "float" in str(x.dtype)
-        ]  # fmt: skip
-        if floats:
-            floats[0].sum().backward()
 
 
 def limit_memory():
@@ -158,6 +78,7 @@ def start(work, errors):
         output = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(output, 1)
         os.dup2(output, 2)
+        faulthandler.enable()
         limit_memory()
         code = work()
     except BaseException as error:
@@ -255,6 +176,7 @@ def summary(said):
         "#3 ",
         "worker ended",
         "Fatal",
+        "File ",
     )
     lines = [line.strip() for line in said.splitlines() if any(word in line for word in telling)]
     return " | ".join(lines[:6])[:900]
@@ -263,7 +185,7 @@ def summary(said):
 def call(options, index):
     """(text, mode, whether backward) of call number `index`."""
     draw, text = mutations.call(options.seed, index, options.ops)
-    mode = options.mode or draw.choice(("eager", "eager", "static", "unknown"))
+    mode = options.mode or a_mode(draw)
     return text, mode, draw.random() < 0.5
 
 
@@ -296,8 +218,9 @@ def shrunk(runner, found, errors, tries=80):
         return text, mode, backward, wanted
     if backward and outcome(runner, text, mode, False, errors) == wanted:
         backward = False
-    if mode != "eager" and outcome(runner, text, "eager", backward, errors) == wanted:
-        mode = "eager"
+    for plainer in (mode.partition("+")[0], "eager"):
+        if mode != plainer and outcome(runner, text, plainer, backward, errors) == wanted:
+            mode = plainer
     again = True
     while again and tries > 0:
         again = False
@@ -317,7 +240,7 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="number of the first call")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--mode", choices=MODES, help="only this mode")
+    parser.add_argument("--mode", type=check_mode, help="only this one, such as static or eager+o2")
     parser.add_argument("--ops", type=float, default=0.25, help="share of calls of ops")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/fuzz/calls.jsonl"))
     parser.add_argument("--call", help="run this call")

@@ -9,6 +9,8 @@ import pathlib
 import random
 import sys
 
+from tests.fuzz import chains
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ELEMENTS = 1 << 15  # of an operand
 DTYPES = (
@@ -17,10 +19,10 @@ DTYPES = (
 ).split()
 SIZES = (0, 0, 1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 130, 1025)
 FILLS = ("nan", "inf", "zero", "big", "tiny", "mixed")
-LAYOUTS = ("transposed", "strided", "expanded", "reversed")
+LAYOUTS = ("transposed", "strided", "expanded", "reversed", "negative", "middle", "step")
 NUMBERS = (
     "0 1 -1 2 3 -2 5 7 100 -100 65536 2147483647 -2147483648 2147483648 4294967296 9223372036854775807"
-    " -9223372036854775808 18446744073709551616 0.0 -0.0 0.5 -0.5 1e-45 1e38 1e308 float('nan')"
+    " -9223372036854775808 18446744073709551616 4611686018427387904 4294967297 1099511627776 0.0 -0.0 0.5 -0.5 1e-45 1e38 1e308 float('nan')"
     " float('inf') -float('inf')"
 ).split()
 KINDS = (
@@ -29,6 +31,10 @@ KINDS = (
     " | T(2, 3, 4) | I(2) | I() | I(3, low=-5) | B(2, 3) | B() | paddle.float64 | np.ones([2, 2]) | np.int64(3)"
     " | np.float32(2.5) | 1 + 2j | object() | (lambda x: x) | paddle | range(3) | b'x' | [9223372036854775807]"
     " | [2147483648, 2147483648] | [-9223372036854775808] | [65536, 65536] | [1] * 20 | slice(None)"
+    " | [4294967296, 4294967296] | [3037000500, 3037000500] | [0, 9223372036854775807] | [1, 0] | [0, 0] | [-1, 1]"
+    " | [0, 1, 2, 3, 4, 5, 6, 7, 8] | (0, 2) | [True, False] | slice(None, None, -1) | ... | [I(), I()] | np.zeros([0, 3])"
+    " | np.array(['a']) | np.float16(1) | T(2, 2, dtype='complex64') | T(3, dtype='bfloat16') | T(2, 3, fill='nan')"
+    " | T(4, 4, layout='negative') | I(3, fill='inf') | T(1, 1, 1, 1, 1, 1, 1, 1, 1) | paddle.int8 | [[]] | [[1.5], [2.5]]"
 ).split(" | ")
 # Calls with effects outside the process or on those that come later, or that wait.
 LEFT_OUT = (
@@ -37,6 +43,20 @@ LEFT_OUT = (
     "audio.datasets", "class ", "profiler", "run_check", "set_grad", "exec(", "import", "signal_handler", "_core", "set_default",
     "reader.", "dataset.", "batch(", "py_func", "set_cuda", "static(", "train(", "inference",
 )  # fmt: skip
+# Given to functions that may lack them.
+WORDS = (
+    "out",
+    "axis",
+    "dtype",
+    "keepdim",
+    "name",
+    "x",
+    "y",
+    "shape",
+    "n",
+    "reduction",
+    "data_format",
+)
 MODULES = (
     "paddle", "F", "paddle.linalg", "paddle.fft", "paddle.signal", "paddle.geometric", "paddle.vision.ops",
     "paddle.incubate.nn.functional", "paddle.sparse",
@@ -75,6 +95,15 @@ def functions(module):
 
 
 @functools.lru_cache(None)
+def methods():
+    """Names of methods of tensors."""
+    from argosy import Tensor
+
+    names = [n for n in dir(Tensor) if n[0] != "_" and callable(getattr(Tensor, n))]
+    return [n for n in names if not any(word in f"{n}(" for word in LEFT_OUT)]
+
+
+@functools.lru_cache(None)
 def registry():
     from argosy import _core
 
@@ -85,12 +114,31 @@ def prepare():
     """Reads the tables before processes are forked."""
     seeds()
     registry()
+    methods()
     for module in MODULES:
         functions(module)
 
 
 def makers(paddle, np):
     """T, I and B as in the table, with more words: fill and layout."""
+
+    made, leaves = {}, []
+
+    def forget():
+        made.clear()
+        leaves.clear()
+
+    def once(maker):
+        """The maker with the word `one`: all operands of that name are the first one."""
+
+        def make(*sizes, one=None, **words):
+            if one is None:
+                return maker(*sizes, **words)
+            if one not in made:
+                made[one] = maker(*sizes, **words)
+            return made[one]
+
+        return make
 
     def shape_of(sizes):
         sizes = [max(0, min(int(size), ELEMENTS)) for size in sizes][:9]
@@ -101,7 +149,7 @@ def makers(paddle, np):
     def finished(array, dtype, layout, grad):
         wide = "float32" if dtype == "bfloat16" or dtype.startswith("float8") else dtype
         with np.errstate(all="ignore"):
-            tensor = paddle.to_tensor(np.asarray(array).astype(wide))
+            tensor = paddle.to_tensor(np.asarray(array).astype(wide), wide)
         if wide != dtype:
             tensor = tensor.astype(dtype)
         if layout and tensor.ndim:
@@ -112,10 +160,18 @@ def makers(paddle, np):
                 tensor = paddle.concat([tensor, tensor], 0)[::2]
             elif layout == "expanded":
                 tensor = tensor[:1].expand(tensor.shape) if tensor.shape[0] else tensor
+            elif layout == "negative":
+                tensor = tensor[::-1]
+            elif layout == "middle":
+                tensor = paddle.concat([tensor, tensor, tensor], 0)[len(tensor) : 2 * len(tensor)]
+            elif layout == "step":
+                tensor = paddle.stack([tensor, tensor], -1)[..., 1]
             else:
                 tensor = tensor.flip([0]).contiguous()[::1]
         tensor = tensor.detach()
         tensor.stop_gradient = not (grad and "float" in dtype and "8" not in dtype)
+        if not tensor.stop_gradient:
+            leaves.append(tensor)
         return tensor
 
     def floats(
@@ -142,14 +198,23 @@ def makers(paddle, np):
             np.random.RandomState(seed).rand(*shape_of(sizes)) > 0.5, str(dtype), layout, False
         )
 
-    return {"T": floats, "I": integers, "B": booleans}
+    return {
+        "T": once(floats),
+        "I": once(integers),
+        "B": once(booleans),
+        "forget": forget,
+        "leaves": lambda: list(leaves),
+    }
 
 
 def call(seed, index, ops):
     """(the generator of call number `index`, its text); `ops`: the share of calls of ops."""
     draw = random.Random(seed * 1_000_003 + index)
-    if draw.random() < ops:
+    kind = draw.random()
+    if kind < ops:
         return draw, of_op(draw)
+    if kind < ops + 0.14:
+        return draw, draw.choice((chains.of_index, chains.of_chain))(draw)
     for _ in range(20):
         text = draw.choice(draw.choice(seeds()))
         changed = mutated(text, draw)
@@ -224,8 +289,10 @@ class Change:
         calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and not is_maker(n)]
         operands = [n for n in ast.walk(tree) if is_maker(n)]
         kind = draw.random()
-        if operands and kind < 0.45:
+        if operands and kind < 0.4:
             self._operand(draw.choice(operands))
+        elif operands and kind < 0.45:
+            self._other_form(tree, operands)
         elif calls and kind < 0.6:
             self._call(draw.choice(calls))
         else:
@@ -257,6 +324,30 @@ class Change:
         elif node.func.id == "I":
             word(node, "low", draw.choice((-5, -1, 0)))
 
+    def _other_form(self, tree, operands):
+        """An operand as something that is not a tensor of its own: a list, an array, the same one twice."""
+        draw = self._draw
+        if len(operands) > 1 and draw.random() < 0.4:
+            for node in draw.sample(operands, 2):
+                word(node, "one", "a")
+            return
+        spots = [p for p in places(tree) if is_maker(get(p))]
+        if spots:
+            place = draw.choice(spots)
+            text = ast.unparse(get(place))
+            form = draw.choice(
+                (
+                    "{}.tolist()",
+                    "{}.numpy()",
+                    "[{}]",
+                    "({}, {})",
+                    "{}.unsqueeze(0)",
+                    "{}.to_sparse_coo(1)",
+                    "{}[0]",
+                )
+            )
+            put(place, expression(form.replace("{}", text)))
+
     def _call(self, node):
         draw = self._draw
         kind = draw.random()
@@ -266,13 +357,19 @@ class Change:
                 if draw.random() < 0.2:
                     module = draw.choice(MODULES)
                     node.func.value = expression(module)
-                node.func.attr = draw.choice(functions(module))
+                name = node.func.attr + "_"
+                writes = draw.random() < 0.2 and name in functions(module)
+                node.func.attr = name if writes else draw.choice(functions(module))
+            elif is_maker(node.func.value):
+                node.func.attr = draw.choice(methods())
         elif kind < 0.5 and node.args:
             del node.args[draw.randrange(len(node.args))]
         elif kind < 0.6 and node.keywords:
             del node.keywords[draw.randrange(len(node.keywords))]
-        elif kind < 0.75:
+        elif kind < 0.72:
             node.args.insert(draw.randrange(len(node.args) + 1), self._any())
+        elif kind < 0.8:
+            node.keywords.append(ast.keyword(draw.choice(WORDS), self._any()))
         elif len(node.args) > 1:
             a, b = draw.sample(range(len(node.args)), 2)
             node.args[a], node.args[b] = node.args[b], node.args[a]

@@ -19,7 +19,7 @@ def tensor(x, dtype=None, layout=None):
     x = np.asarray(x)
     if layout is not None:
         x = layout(x)
-    t = _core.to_tensor(x, None, layout is None)
+    t = _core.to_tensor(x, "uint16" if x.dtype == np.uint16 else None, layout is None)
     return t if dtype is None or str(t.dtype).endswith("." + dtype) else _core.ops.cast(t, dtype)
 
 

@@ -114,3 +114,21 @@ def test_out_of_range_is_an_index_error_and_a_value_error():
         with pytest.raises(error, match="axis is out of range: expected -2 <= axis < 2"):
             argosy.softmax(argosy.ones([2, 2]), 5)
     assert [float(v) for v in argosy.ones([2])] == [1, 1]
+
+
+@pytest.mark.parametrize("shape", [[0, 4], [2, 0, 5], [0], [3, 4], []])
+@pytest.mark.parametrize("known", [True, False])
+def test_the_whole_of_a_tensor_has_its_sizes(shape, known):
+    keys = [...] if not shape else [..., slice(None), slice(None, None, 1), (slice(None), ...)]
+    x = np.ones(shape, "float32")
+    for key in keys:
+        assert argosy.to_tensor(x)[key].shape == shape
+    argosy.enable_static()
+    try:
+        main = argosy.static.Program()
+        with argosy.static.program_guard(main):
+            slot = argosy.static.data("x", shape if known else [-1] * len(shape))
+            found = argosy.static.Executor().run(main, {"x": x}, [slot[key] for key in keys])
+    finally:
+        argosy.disable_static()
+    assert [list(value.shape) for value in found] == [shape] * len(keys)

@@ -429,6 +429,6 @@ def _fitting(handle, value):
             " was saved."
         )
     if value.dtype != handle.dtype:
-        bits = value.dtype == "uint16" and handle.dtype == "bfloat16"
+        bits = {value.dtype, handle.dtype} == {_core.uint16, _core.bfloat16}  # one array in NumPy
         value = _core.ops.view_dtype(value, handle.dtype) if bits else value.astype(handle.dtype)
     return value

@@ -3,8 +3,7 @@
 import functools
 
 from argosy import _core
-from argosy._core import Tensor
-from argosy._support import listed
+from argosy._support import is_operand, listed
 from argosy.autograd import saved_hooks
 from argosy.autograd.modes import is_grad_enabled, no_grad
 
@@ -51,7 +50,7 @@ class PyLayerContext:
         if hooks is None:
             self._saved, self._unpack = tensors, None
             return
-        flags = [isinstance(t, Tensor) for t in tensors]
+        flags = [is_operand(t) for t in tensors]
         with saved_hooks.paused():
             self._saved = [hooks.pack_hook(t) if f else t for t, f in zip(tensors, flags)]
         self._unpack = (hooks.unpack_hook, flags)
@@ -202,8 +201,8 @@ class PyLayer:
         if not before or all(t.stop_gradient for t in inputs):
             return result
         ids = {id(t) for t in inputs}
-        outputs = [o.detach() if isinstance(o, Tensor) and id(o) in ids else o for o in outputs]
-        tensors = [o for o in outputs if isinstance(o, Tensor)]
+        outputs = [o.detach() if is_operand(o) and id(o) in ids else o for o in outputs]
+        tensors = [o for o in outputs if is_operand(o)]
         with_gradient = [all(o is not n for n in ctx._not_differentiable) for o in tensors]
         tied = [o for o, wanted in zip(tensors, with_gradient) if wanted]
         shapes = [(list(o.shape), o.dtype) for o in tensors]
@@ -242,7 +241,7 @@ class PyLayer:
 
 def _flatten(values):
     for v in values:
-        if isinstance(v, Tensor):
+        if is_operand(v):
             yield v
         elif isinstance(v, (list, tuple)):
             yield from _flatten(v)
@@ -295,13 +294,13 @@ def once_differentiable(backward):
     def once(ctx, *grads):
         with no_grad():
             given = backward(ctx, *grads)
-        sources = [g for g in grads if isinstance(g, Tensor) and not g.stop_gradient]
+        sources = [g for g in grads if is_operand(g) and not g.stop_gradient]
         if not is_grad_enabled() or not sources:
             return given
         parts = listed(given)
-        made = [t for t in parts if isinstance(t, Tensor)]
+        made = [t for t in parts if is_operand(t)]
         tied = iter(_Once.apply(len(made), *made, *sources))
-        parts = [next(tied) if isinstance(t, Tensor) else t for t in parts]
-        return parts[0] if isinstance(given, Tensor) else tuple(parts)
+        parts = [next(tied) if is_operand(t) else t for t in parts]
+        return parts[0] if is_operand(given) else tuple(parts)
 
     return once

@@ -49,6 +49,8 @@ _LATER = {
        ("BuildStrategy", "CompiledProgram", "ExecutionStrategy", "Executor", "Program",
         "append_backward", "cpu_places", "cuda_places", "default_main_program",
         "default_startup_program", "device_guard", "gradients", "name_scope", "program_guard")},
+    "data_feed_desc": "argosy.base.data_feed_desc",
+    "DataFeedDesc": ("argosy.base.data_feed_desc", "DataFeedDesc"),
     "DataFeeder": ("argosy.base.data_feeder", "DataFeeder"),
     "dataset": "argosy.distributed._dataset.factory",
     "DatasetFactory": ("argosy.distributed._dataset.factory", "DatasetFactory"),

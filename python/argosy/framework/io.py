@@ -17,10 +17,9 @@ import zlib
 
 from argosy import _core
 from argosy import tensor as _tensor
-from argosy._core import Tensor
 from argosy._dtypes import BITS_IN_NUMPY, DTYPES
 from argosy._programs import mode
-from argosy._support import ArgumentError, dtype_name
+from argosy._support import ArgumentError, dtype_name, is_operand
 from argosy.base.parameter import EagerParamBase  # noqa: F401
 
 from . import atomic_file, gguf, pickle_reader, pickle_writer
@@ -316,10 +315,8 @@ def _array_of(tensor):
 
 def _tensor_of(array, dtype=None):
     """Tensor of a stored array; `dtype` names a type that NumPy lacks, uint16 alone means bfloat16."""
-    if dtype is None and array.dtype == "uint16":
-        dtype = "bfloat16"
     if dtype in (None, _dtype_name(array)):
-        return _tensor.to_tensor(array)
+        return _tensor.to_tensor(array, dtype)
     signed = {"uint16": "int16", "uint8": "uint8"}[_dtype_name(array)]
     return _tensor.to_tensor(array.view(signed)).view(dtype)
 
@@ -349,7 +346,7 @@ def _write(obj, file, protocol, file_format, trailer):
 def _is_state_dict(obj):
     """Whether `obj` is a dict of tensors and of dicts without tensors (as the scheduler's)."""
     return isinstance(obj, dict) and all(
-        not _holds_tensor(value) if isinstance(value, dict) else isinstance(value, Tensor)
+        not _holds_tensor(value) if isinstance(value, dict) else is_operand(value)
         for value in obj.values()
     )
 
@@ -369,13 +366,13 @@ def _any_in(obj, wanted):
 
 
 def _holds_tensor(value):
-    return _any_in(value, lambda one: isinstance(one, Tensor) or _is_layer(one))
+    return _any_in(value, lambda one: is_operand(one) or _is_layer(one))
 
 
 def _with_name_table(state):
     stored, names, arrays = {}, {}, {}
     for key, value in state.items():
-        if isinstance(value, Tensor):
+        if is_operand(value):
             names[key] = value.name
             # Tied weights are one array in the file.
             if id(value) not in arrays:
@@ -397,7 +394,7 @@ def _checked_array(tensor):
 
 
 def _reduce_extra(value):
-    if isinstance(value, Tensor):
+    if is_operand(value):
         pair = (value.name, _checked_array(value))
         return pickle_writer.Reduced("builtins", "tuple", (pair,))
     kind = type(value)
@@ -649,7 +646,7 @@ def _to_safetensors(obj):
 
     pieces, arrays = {}, []
     for key, value in obj.items():
-        if not isinstance(key, str) or not (isinstance(value, Tensor) or _is_array(value)):
+        if not isinstance(key, str) or not (is_operand(value) or _is_array(value)):
             raise TypeError(
                 f"[save] a .safetensors file holds only tensors by name: got {key!r} of type "
                 f"{type(value).__name__}. Do this: leave it out, or use the ending .pdparams."
@@ -659,7 +656,7 @@ def _to_safetensors(obj):
             raise TypeError(
                 f"[save] a .safetensors file cannot hold {name} ({key!r}). Do this: cast it first."
             )
-        array = numpy.ascontiguousarray(_array_of(value) if isinstance(value, Tensor) else value)
+        array = numpy.ascontiguousarray(_array_of(value) if is_operand(value) else value)
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         arrays.append(array)
         pieces[key] = _safetensors_piece(safetensors, name, list(value.shape), array)

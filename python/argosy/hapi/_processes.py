@@ -3,8 +3,8 @@
 import contextlib
 
 from argosy import tensor
-from argosy._core import Tensor
 from argosy._job import get_rank
+from argosy._support import is_operand
 from argosy.autograd import no_grad
 
 __all__ = []
@@ -71,7 +71,7 @@ def is_first():
 
 
 def _is_rows(value):
-    return isinstance(value, Tensor) and value.ndim > 0
+    return is_operand(value) and value.ndim > 0
 
 
 def _all_gather(x):

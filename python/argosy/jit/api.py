@@ -8,8 +8,7 @@ import warnings
 import weakref
 
 from argosy import _core
-from argosy._core import Tensor
-from argosy._support import no_effect, unsupported
+from argosy._support import is_operand, no_effect, unsupported
 from argosy.amp._state import key as autocast_key
 from argosy.static.compiled import BuildStrategy
 from argosy.static.input import InputSpec
@@ -480,7 +479,7 @@ class StaticFunction:
             if kind is _Specified:
                 tensors.append(leaf.tensor)
                 parts.append((leaf.spec, leaf.tensor.stop_gradient))
-            elif isinstance(leaf, Tensor):
+            elif is_operand(leaf):
                 tensors.append(leaf)
                 parts.append((tuple(leaf.shape), leaf.dtype, leaf.stop_gradient))
             elif kind is float:
@@ -537,7 +536,7 @@ class StaticFunction:
                 stop = leaf.tensor.stop_gradient
             elif isinstance(leaf, InputSpec):
                 shape, dtype, name, stop = leaf.shape, leaf.dtype, leaf.name, leaf.stop_gradient
-            elif isinstance(leaf, Tensor):
+            elif is_operand(leaf):
                 shape, dtype, name, stop = leaf.shape, leaf.dtype, None, leaf.stop_gradient
             elif _is_array(leaf):
                 t = _core.to_tensor(leaf, None, True)
@@ -597,7 +596,7 @@ def _specified(arg, spec, where):
         return arg
     if _is_array(arg):
         arg = _core.to_tensor(arg, None, True)
-    if not isinstance(arg, Tensor):
+    if not is_operand(arg):
         return arg
     if not fits(arg, spec):
         raise ValueError(
@@ -617,7 +616,7 @@ def fits(tensor, spec):
 
 
 def _is_array(x):
-    return hasattr(x, "__array_interface__") and hasattr(x, "dtype") and not isinstance(x, Tensor)
+    return hasattr(x, "__array_interface__") and hasattr(x, "dtype") and not is_operand(x)
 
 
 def _is_number(part):

@@ -2,7 +2,7 @@
 
 from argosy import _core
 from argosy._capturing import capturing, noting, recording  # noqa: F401
-from argosy._core import Tensor
+from argosy._support import is_operand
 from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
@@ -177,7 +177,7 @@ def capture(function, args, kwargs, symbols, program):
         result = checked_outputs(transform(function)(*args, **kwargs))
         outputs, leaves = [], []
         for leaf in flatten(result):
-            if not isinstance(leaf, Tensor):
+            if not is_operand(leaf):
                 leaves.append(leaf)
                 continue
             if not leaf._symbolic:

@@ -297,7 +297,7 @@ def _from_array(port, value):
     # be wrong.
     if not isinstance(value, (np.ndarray, np.generic)) or array.dtype.isbuiltin != 1:
         array = array.astype(port.dtype)
-    return _core.to_tensor(array, None, True)
+    return _core.to_tensor(array, "uint16" if array.dtype == np.uint16 else None, True)
 
 
 def _given(value, needs_value):

@@ -502,7 +502,7 @@ class Optimizer:
         for name, value in masters.items():
             with no_grad():
                 if name in self._master_weights:
-                    self._master_weights[name].set_value(value)
+                    self._master_weights[name].copy_(value)
                     continue
                 tensor = _tensor.to_tensor(value).astype(_core.float32)
                 tensor = tensor.clone() if tensor is value else tensor

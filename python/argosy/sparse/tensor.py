@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
-from argosy._core import Size
+from argosy._core import Size, Tensor
 
 
 def linear(indices, shape):
@@ -29,6 +29,13 @@ def unravel(numbers, shape):
     return tensor.stack(rows) if rows else tensor.zeros([0, numbers.shape[0]], "int64")
 
 
+def _again(kind, state):
+    """What a pickled sparse tensor was."""
+    made = kind.__new__(kind)
+    vars(made).update(state)
+    return made
+
+
 def _operator(name):
     """A method that calls the function of argosy.sparse of this name, which takes such tensors."""
 
@@ -44,7 +51,14 @@ class SparseTensor:
     """What both forms share."""
 
     _format = None
-    _stands_for_tensor = True  # is_tensor asks
+
+    @property
+    def __class__(self):
+        """What isinstance asks for beside the type: a sparse tensor is a Tensor to programs."""
+        return Tensor
+
+    def __reduce__(self):
+        return _again, (type(self), vars(self))
 
     def __init__(self, shape, values, name=None):
         self._shape = [int(size) for size in shape]
@@ -58,6 +72,10 @@ class SparseTensor:
     def nnz(self):
         """How many places are stored."""
         return self._values.shape[0]
+
+    @property
+    def _symbolic(self):
+        return self._values._symbolic
 
     @property
     def shape(self):

@@ -520,6 +520,8 @@ def _fed(value, name, shape, dtype, cut):
         tensor = _brought(value)
     elif hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         tensor = _core.to_tensor(value, None, False)
+        if dtype == "uint16" and tensor.dtype == "bfloat16":  # the same array in NumPy
+            tensor = _core.ops.view_dtype(tensor, dtype)
     else:
         tensor = _listed(value, name, shape, dtype)
     if tensor.dtype != dtype:

@@ -1,7 +1,5 @@
 """Names that Paddle 3.3 has beside its own, for programs that come from other frameworks."""
 
-import math
-
 from argosy import _core
 from argosy import device as device_module
 from argosy._core import Tensor
@@ -618,24 +616,6 @@ def _set_data(self, value):
     self._set_data(value)
 
 
-class TensorSize(int):
-    """How many elements a tensor has. Called, it gives the tensor's sizes, or that of one axis: other
-    frameworks have a method ``size``."""
-
-    def __new__(cls, tensor):
-        shape = tensor.shape
-        number = super().__new__(cls, -1 if -1 in shape else math.prod(shape))
-        number._shape = shape
-        return number
-
-    def __call__(self, dim=None):
-        return self._shape if dim is None else self._shape[dim]
-
-    def __reduce__(self):
-        return int, (int(self),)
-
-
-method(property(TensorSize, doc=TensorSize.__doc__), "size", replaces="argosy._core")
 method(property(_requires_grad, _set_requires_grad), "requires_grad")
 method(property(_data, _set_data), "data")
 method(property(lambda self: Device(self.place), doc="Where the tensor is, as a name."), "device")

@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.mode import default_main_program
-from argosy._support import dtype_name, no_effect
+from argosy._support import ArgumentError, dtype_name, no_effect
 from argosy.tensor.array import array_write, length_of
 from argosy.tensor.registry import method
 
@@ -195,14 +195,15 @@ def set_value(self, value, scope=None):
     """Copies a value into this tensor's memory; of state of a static Program: into its variable in a scope.
 
     Args:
-        value (Tensor | numpy.ndarray | number): It, of the same shape.
+        value (Tensor | numpy.ndarray | number): It, of the same shape and dtype; numbers and lists
+            have none. Arrays carry bfloat16 as uint16.
         scope (Scope, optional): The global one if None.
 
     Returns:
         None.
 
     Raises:
-        ValueError: The shape is another one.
+        AssertionError: The shape or the dtype is another one.
         TypeError: The Program computes the variable.
 
     Example:
@@ -225,11 +226,17 @@ def set_value(self, value, scope=None):
 
 
 def _copy_value(self, value):
-    value = _core.to_tensor(value, self.dtype, False)
+    value = _core.to_tensor(value, None if hasattr(value, "dtype") else self.dtype, False)
     if list(value.shape) != list(self.shape):
-        raise _core.ConversionError(
+        raise ArgumentError(
             f"[set_value] the new value must have the tensor's shape: expected {list(self.shape)},"
             f" got {list(value.shape)}. Do this: reshape it first."
+        )
+    if value.dtype != self.dtype:
+        name = dtype_name(self.dtype)
+        raise ArgumentError(
+            f"[set_value] the new value must have the tensor's dtype: expected {name}, got"
+            f" {dtype_name(value.dtype)}. Do this: convert it with astype({name!r})."
         )
     self._copy_from(value)
 
@@ -239,7 +246,7 @@ def copy_(self, other, blocking=True):
     """Copies the values of another tensor into this one.
 
     Args:
-        other (Tensor): Of the same shape.
+        other (Tensor): Of the same shape; another dtype is converted.
         blocking (bool): Has no effect; False gives a warning.
 
     Returns:
@@ -251,7 +258,7 @@ def copy_(self, other, blocking=True):
     """
     if blocking is not True:
         no_effect("copy_", "copies on the CPU are done when it returns", blocking=(blocking, True))
-    self.set_value(other)
+    self.set_value(_core.to_tensor(other, self.dtype, False))
     return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy._core import Tensor
+from argosy._support import is_operand
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
@@ -26,7 +27,7 @@ def to_dlpack(x):
         >>> x.tolist()
         [5.0, 1.0]
     """
-    if not isinstance(x, Tensor):
+    if not is_operand(x):
         raise TypeError(
             f"[to_dlpack] x: expected a Tensor, got {type(x).__name__}. Do this: make it one with"
             " argosy.to_tensor(..)."

@@ -69,4 +69,4 @@ class MmapStorage:
             )
         part = self._bytes[: count * kind.itemsize].view(kind)[start:stop:step]
         tensor = _core.to_tensor(np.asarray(part), None, False)
-        return tensor.view(dtype) if dtype in BITS_IN_NUMPY else tensor
+        return tensor if tensor.dtype == dtype else tensor.view(dtype)

@@ -100,6 +100,25 @@ Ref<Value> Builder::constant_of(const Tensor& t) {
   return p_.constants[it->second].value;
 }
 
+bool Builder::is_data(const Tensor& t) const {
+  if (t.symbolic() || t.impl()->persistable || t.requires_grad() || bound_.count(t.impl()))
+    return false;
+  auto constant = constants_.find(t.impl());
+  return data_.count(t.impl()) ||
+         (constant != constants_.end() && p_.constants[constant->second].fixed);
+}
+
+// `data` is a handle on the constant's value from now on, whose elements another handle keeps.
+void Builder::become_value(const Tensor& data) {
+  Ref<Value> value = constant_of(data);
+  auto constant = constants_.find(data.impl());
+  const size_t at = constant->second;
+  constants_.erase(constant);
+  p_.constants[at].tensor = data.detach();
+  constants_[p_.constants[at].tensor.impl()] = at;
+  point_at(data, value);
+}
+
 Ref<Value> Builder::current_state(const Ref<State>& state) {
   for (size_t level = open_.size(); level-- > 0;) {
     if (auto* written = open_[level].find(state.get())) return localize(written->second);
@@ -346,7 +365,7 @@ Ref<Value> Builder::written_base(const Operation& view, const Ref<Value>& before
 
 void Builder::write_through(const Ref<Value>& before, const Ref<Value>& to) {
   // An in-place view (reshape_) or cast moves the handle only.
-  if (before->block != &top() || before->dtype != to->dtype ||
+  if (before == to || before->block != &top() || before->dtype != to->dtype ||
       before->shape.rank() != to->shape.rank() || before->layout != Layout::strided)
     return;
   if (is_view(to->producer) && to->producer->operands[0] == before) return;
@@ -368,6 +387,7 @@ void Builder::write_through(const Ref<Value>& before, const Ref<Value>& to) {
 }
 
 void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
+  if (is_data(x)) become_value(x);
   Ref<State> state;
   if (State* s = program::state_of(x)) {
     state = Ref<State>::share(s);
@@ -625,6 +645,7 @@ Recording::Recording(std::shared_ptr<Program> program)
 }
 
 Recording::~Recording() {
+  if (program_ && before_ != program_.get()) program_->builder().forget_data();
   op::thread_state.recorder = before_;
 }
 

@@ -42,6 +42,11 @@ class ARGOSY_API Builder {
   Tensor input(const std::string& name, const Shape& shape, DType dtype);
   Tensors append(const op::OpDef& op, const op::Inputs& in, const void* attrs);
   void rebind(const Tensor& x, const Tensor& value);
+  // t came in while the Program is recorded, made of numbers or an array: each run begins with it as
+  // it is, where other tensors that are written are state.
+  void note_data(const Tensor& t) { data_[t.impl()] = t; }
+  // The recording has ended: such tensors are as others.
+  void forget_data() { data_.clear(); }
 
   // --- blocks ---
   void begin_block();
@@ -98,6 +103,8 @@ class ARGOSY_API Builder {
   StateUse& state_of(const Tensor& t);
   StateUse& use_of(const Ref<State>& state);
   Ref<Value> constant_of(const Tensor& t);
+  bool is_data(const Tensor& t) const;
+  void become_value(const Tensor& data);
   Ref<Value> current_state(const Ref<State>& state);
   Ref<Value> localize(const Ref<Value>& v);
   Ref<Value> capture(Draft& draft, const Ref<Value>& outer);
@@ -115,6 +122,7 @@ class ARGOSY_API Builder {
   std::vector<Open> open_;
   std::map<const TensorImpl*, size_t> constants_;  // index in p_.constants
   std::map<const TensorImpl*, Ref<State>> bound_;  // states of eager tensors
+  std::map<const TensorImpl*, Tensor> data_;       // see note_data
   // What a value was overwritten with, in its own block. Not followed while gradients are built:
   // these mean the values as they were.
   std::map<const Value*, std::pair<Ref<Value>, Ref<Value>>> overwritten_;  // {itself, by}

@@ -1,7 +1,10 @@
 """paddle.Size: a list of ints that equals tuples too, and stays a Size."""
 
 import copy
+import json
 import pickle
+import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -87,3 +90,35 @@ def test_the_number_of_elements_also_gives_sizes():
     assert type(pickle.loads(pickle.dumps(x.size))) is int
     with pytest.raises(IndexError):
         x.size(2)
+
+
+def test_the_number_of_elements_is_small():
+    x = paddle.ones([2, 3])
+    kind = type(x.size)
+    assert x.size(dim=0) == 2 and x.size(None) == [2, 3] and copy.deepcopy(x.size) == 6
+    assert hash(x.size) == hash(6) and json.dumps(x.size) == "6" and f"{x.size:03d}" == "006"
+    assert x.size // 4 == 1 and type(x.size + 0) is int and list(range(x.size)) == list(range(6))
+    large = paddle.to_tensor(np.zeros(1)).expand([2**31, 2**29])  # 60 bits: three digits
+    assert large.size == 2**60 and large.size() == [2**31, 2**29] and -large.size == -(2**60)
+    with pytest.raises(TypeError):
+        kind(3)
+    with pytest.raises(TypeError):
+        x.size(0, 1)
+    weak = weakref.ref(x)
+    kept = x.size
+    del x
+    assert weak() is None and kept(1) == 3  # it does not hold the tensor
+    before = sys.getrefcount(kind)
+    for _ in range(100):
+        paddle.ones([2]).size()
+    assert sys.getrefcount(kind) <= before + 1
+
+
+def test_sizes_of_programs():
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()):
+            x = paddle.static.data("x", [-1, 3])
+            assert x.size == -1 and x.size() == [-1, 3]
+    finally:
+        paddle.disable_static()

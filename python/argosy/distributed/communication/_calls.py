@@ -6,9 +6,8 @@ import contextlib
 
 from argosy import _core
 from argosy import tensor as tensors
-from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
-from argosy._support import check_choice
+from argosy._support import check_choice, is_operand
 from argosy.autograd import no_grad
 from argosy.distributed._groups import checked_group
 
@@ -80,7 +79,7 @@ def apart():
 
 def tensor_of(what, name, value):
     """`value`, which has to be a Tensor."""
-    if not isinstance(value, Tensor):
+    if not is_operand(value):
         raise TypeError(
             f"[{what}] {name}: expected a Tensor, got {type(value).__name__}. Do this: convert it"
             " by paddle.to_tensor."
@@ -110,7 +109,7 @@ def one_each(what, name, values, group):
 def room_for(what, name, values, group, like):
     """Tensors to receive into: those of a list, filled with new ones like `like` if it is empty; the
     parts of a tensor."""
-    if isinstance(values, Tensor):
+    if is_operand(values):
         return parts_of(what, name, values, group)
     if isinstance(values, list) and not values:
         values.extend(tensors.empty(t.shape, t.dtype) for t in like)

@@ -320,7 +320,7 @@ class OptimizerWithSparsityGuarantee:
                     f"[set_state_dict] {key} is missing. Do this: pass the state of a decorated"
                     " optimizer."
                 )
-            mask.set_value(state.pop(key))
+            mask.copy_(state.pop(key))
             info.masks[name] = mask.numpy()
         return self._optimizer.set_state_dict(state)
 

@@ -114,7 +114,7 @@ class ModelAverage:
         count = max(self._count + self._old_count, 1)
         with no_grad():
             for p, new, old in zip(self._parameters, self._sums, self._old_sums):
-                p.set_value((new + old) / count)
+                p.copy_((new + old) / count)
         return self
 
     def restore(self, executor=None):

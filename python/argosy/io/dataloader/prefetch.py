@@ -3,6 +3,7 @@
 import collections
 
 from argosy import _core
+from argosy._support import is_operand
 from argosy.device import device_guard
 from argosy.device.streams import Stream, current_stream, stream_guard
 
@@ -59,7 +60,7 @@ class Prefetcher(_DataLoaderIterBase):
 
     def _moved(self, batch, sent):
         """The batch with its tensors on the device; appends those that were sent there."""
-        if isinstance(batch, _core.Tensor):
+        if is_operand(batch):
             if batch.place == self._place or batch.place._kind == "null":
                 return batch
             moved = _core.copy_to(batch.pin_memory(), self._place, False)

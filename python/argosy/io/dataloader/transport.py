@@ -21,7 +21,7 @@ import time
 import weakref
 
 from argosy import _core
-from argosy._support import dtype_name
+from argosy._support import dtype_name, is_operand
 
 __all__ = []
 
@@ -72,11 +72,11 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
 
     def reducer_override(self, obj):
-        if isinstance(obj, _core.Tensor):
+        if is_operand(obj):
             values = obj.detach().numpy()
             name = dtype_name(obj.dtype)
             # NumPy has no bfloat16 or float8: their bits travel.
-            plain = name == str(values.dtype)
+            plain = name == str(values.dtype) and name != "uint16"  # whose arrays mean bfloat16
             return _restore_tensor, (values, None if plain else name, obj.stop_gradient)
         return NotImplemented
 

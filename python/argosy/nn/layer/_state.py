@@ -204,7 +204,7 @@ class LayerState:
         unexpected = [key for key in state_dict if key not in used]
         with no_grad():
             for target, value in pairs:
-                target.set_value(value)
+                target.copy_(value)
         return missing, unexpected
 
     set_dict = set_state_dict

@@ -7,9 +7,8 @@ import weakref
 from collections import OrderedDict
 
 from argosy import tensor as _tensor
-from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
-from argosy._support import alias, renamed
+from argosy._support import alias, is_operand, renamed
 from argosy.base import unique_name
 from argosy.base.parameter import EagerParamBase
 
@@ -514,7 +513,7 @@ class Layer(LayerMembers, LayerState):
             raise KeyError(
                 f"[register_buffer] the layer has '{name}' already. Do this: use another name."
             )
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not is_operand(tensor):
             raise TypeError(
                 f"[register_buffer] expected a Tensor or None, got {type(tensor).__name__}. Do "
                 "this: use argosy.to_tensor."
@@ -569,7 +568,7 @@ class Layer(LayerMembers, LayerState):
                 members[name] = None
                 return
         buffers = own.get("_buffers")
-        if isinstance(value, Tensor):
+        if is_operand(value):
             if buffers is None:
                 raise ValueError(
                     f"[{type(self).__name__}] a buffer was set before Layer.__init__ ran. Do this: "

@@ -56,7 +56,7 @@ class _LinearStep(Layer):
             name=unique_name.generate(f"quant_dequant.{name}"), initializer=Constant(0.0), trainable=False
         )  # fmt: skip
         made = self.create_parameter(list(value.shape), attr, "float32")
-        made.set_value(value)
+        made.copy_(value)
         return made
 
     def _spread(self, values, x):

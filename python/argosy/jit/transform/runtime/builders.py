@@ -3,9 +3,8 @@
 import functools
 
 from argosy import _core, tensor
-from argosy._core import Tensor
 from argosy._dtypes import COMPLEX, INTEGER
-from argosy._support import is_symbolic, listed_if_any
+from argosy._support import is_operand, is_symbolic, listed_if_any
 from argosy.nn.layer.layers import Layer
 
 from ..errors import CaptureError
@@ -16,7 +15,7 @@ ARRAY = "tensor array"
 
 def is_tensor(x):
     """Whether ops take x as it is."""
-    return isinstance(x, Tensor)
+    return is_operand(x)
 
 
 @functools.lru_cache(maxsize=None)
@@ -36,7 +35,7 @@ def _arrays():
 def decides(x):
     """Is the number in x known only when a Program runs? While one is recorded that is so for all
     tensors: those that have a number now are state, which may have another one then."""
-    return isinstance(x, Tensor) and (x._symbolic or recording())
+    return is_operand(x) and (x._symbolic or recording())
 
 
 def recording():

@@ -1,0 +1,159 @@
+"""What a captured function makes of numbers and arrays, and writes into: each run begins with it again."""
+
+import numpy as np
+import pytest
+
+import argosy
+
+ARRAY = np.array([1.0, 2.0], "float32")
+
+
+def _number(a):
+    x = argosy.to_tensor(1.0)
+    x.exp_()
+    return x + a
+
+
+def _array(a):
+    x = argosy.to_tensor(ARRAY)
+    x.add_(a)
+    return x * x
+
+
+def _list(a):
+    x = argosy.to_tensor([1.0, 2.0])
+    x.add_(a)
+    return x
+
+
+def _assigned(a):
+    x = argosy.assign(ARRAY)
+    x[0] = 5.0
+    return x + a
+
+
+def _constructed(a):
+    x = argosy.Tensor(ARRAY)
+    x.scale_(3.0)
+    return x + a
+
+
+def _number_of_an_op(a):
+    return argosy.bitwise_not_(-65536) // 2 + a
+
+
+def _read_before_it_is_written(a):
+    x = argosy.to_tensor(ARRAY)
+    before = x + a
+    view = x[1:]
+    x.add_(before)
+    return before + x + view
+
+
+def _in_a_loop(a):
+    x = argosy.to_tensor(ARRAY)
+    i = argosy.to_tensor(0)
+    while i < a.shape[0]:
+        x.add_(a)
+        i.add_(argosy.to_tensor(1))
+    return x + i.astype("float32")
+
+
+def _in_a_branch(a):
+    x = argosy.to_tensor(ARRAY)
+    if a.sum() > 0:
+        x.multiply_(a)
+    return x
+
+
+def _optimizer_like(a):
+    total = argosy.to_tensor(np.zeros([2], "float32"))
+    for _ in range(3):
+        total.add_(a)
+        argosy.assign(total * 0.5, total)
+    return total
+
+
+FUNCTIONS = [
+    _number, _array, _list, _assigned, _constructed, _number_of_an_op, _read_before_it_is_written,
+    _in_a_loop, _in_a_branch, _optimizer_like,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_each_run_begins_with_the_data(function):
+    a = argosy.to_tensor([3.0, -1.0])
+    captured = argosy.jit.to_static(function, full_graph=True)
+    expected = function(a).numpy()
+    for _ in range(3):
+        np.testing.assert_allclose(captured(a).numpy(), expected, rtol=1e-6)
+    np.testing.assert_array_equal(ARRAY, [1.0, 2.0])
+
+
+def test_gradients_pass():
+    def function(a):
+        x = argosy.to_tensor(ARRAY)
+        x = x.add_(a)
+        return (x * x).sum()
+
+    captured = argosy.jit.to_static(function, full_graph=True)
+    for _ in range(2):
+        a = argosy.to_tensor([3.0, -1.0], stop_gradient=False)
+        captured(a).backward()
+        np.testing.assert_allclose(a.grad.numpy(), [8.0, 2.0])
+
+
+def test_what_a_layer_had_before_is_state():
+    class Counter(argosy.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.count = argosy.to_tensor(ARRAY)
+
+        def forward(self, a):
+            self.count.add_(a)
+            return self.count * 1
+
+    counter = Counter()
+    captured = argosy.jit.to_static(counter, full_graph=True)
+    a = argosy.ones([2])
+    assert [captured(a).tolist() for _ in range(3)] == [[2.0, 3.0], [3.0, 4.0], [4.0, 5.0]]
+
+
+def test_a_saved_program_begins_with_the_data(tmp_path):
+    layer = argosy.nn.Layer()
+    layer.forward = argosy.jit.to_static(
+        _array, input_spec=[argosy.static.InputSpec([2], "float32")]
+    )
+    argosy.jit.save(layer, str(tmp_path / "net"))
+    loaded = argosy.jit.load(str(tmp_path / "net"))
+    a = argosy.to_tensor([3.0, -1.0])
+    for _ in range(2):
+        np.testing.assert_allclose(loaded(a).numpy(), [16.0, 1.0])
+
+
+def _set_value_copies(a):
+    x, y = a * 1, a * 2
+    x.set_value(y)
+    y.add_(a)
+    return x, y
+
+
+def _set_value_of_itself(a):
+    x = a * 1
+    x.set_value(x)
+    return x, x.reshape([-1])
+
+
+def _copy_of_a_view(a):
+    x, y = a * 1, a * 2
+    x.copy_(y[:])
+    y.zero_()
+    return x, y
+
+
+@pytest.mark.parametrize("function", [_set_value_copies, _set_value_of_itself, _copy_of_a_view])
+def test_set_value_in_captures(function):
+    a = argosy.to_tensor([3.0, -1.0])
+    captured = argosy.jit.to_static(function, full_graph=True)
+    for got, want in zip(captured(a), function(a)):
+        np.testing.assert_array_equal(got.numpy(), want.numpy())
