@@ -1,5 +1,7 @@
 #include "argosy/runtime/frame.h"
 
+#include <algorithm>
+
 #include "argosy/base/device.h"
 #include "argosy/base/memory.h"
 #include "argosy/kernels/cpu/scratch.h"
