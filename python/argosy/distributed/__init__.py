@@ -37,11 +37,13 @@ from .communication import (
     irecv,
     isend,
     recv,
+    recv_object_list,
     reduce,
     reduce_scatter,
     scatter,
     scatter_object_list,
     send,
+    send_object_list,
     stream,
     wait,
 )
@@ -93,13 +95,18 @@ __all__ = [
     "is_available",
     "is_initialized",
     "isend",
+    "load_merged_state_dict",
+    "load_state_dict",
     "new_group",
     "recv",
+    "recv_object_list",
     "reduce",
     "reduce_scatter",
+    "save_state_dict",
     "scatter",
     "scatter_object_list",
     "send",
+    "send_object_list",
     "spawn",
     "stream",
     "wait",
@@ -124,6 +131,7 @@ _PLACING = frozenset(
     reshard set_mesh shard_dataloader shard_layer shard_optimizer split to_static unshard_dtensor
     """.split()
 )
+_CHECKPOINTS = frozenset({"load_merged_state_dict", "load_state_dict", "save_state_dict"})
 
 
 def __getattr__(name):
@@ -135,6 +143,8 @@ def __getattr__(name):
         return importlib.import_module("argosy.distributed.auto_parallel.api").shard_tensor
     if name in _PLACING:
         return getattr(importlib.import_module("argosy.distributed.auto_parallel"), name)
+    if name in _CHECKPOINTS:
+        return getattr(importlib.import_module("argosy.distributed.checkpoint"), name)
     if name in ("InMemoryDataset", "QueueDataset"):
         from argosy.distributed import _dataset
 
