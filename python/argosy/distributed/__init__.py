@@ -48,13 +48,18 @@ __all__ = [
     "is_available",
     "is_initialized",
     "isend",
+    "load_merged_state_dict",
+    "load_state_dict",
     "new_group",
     "recv",
+    "recv_object_list",
     "reduce",
     "reduce_scatter",
+    "save_state_dict",
     "scatter",
     "scatter_object_list",
     "send",
+    "send_object_list",
     "spawn",
     "stream",
     "wait",
@@ -83,10 +88,11 @@ _HOMES = {
         unshard_dtensor
     """,
     "auto_parallel.api": "shard_tensor",  # that of auto_parallel takes other arguments
+    "checkpoint": "load_merged_state_dict load_state_dict save_state_dict",
     "communication": """
         P2POp ReduceOp all_gather all_gather_object all_reduce alltoall alltoall_single barrier
-        batch_isend_irecv broadcast broadcast_object_list gather irecv isend recv reduce
-        reduce_scatter scatter scatter_object_list send stream wait
+        batch_isend_irecv broadcast broadcast_object_list gather irecv isend recv recv_object_list
+        reduce reduce_scatter scatter scatter_object_list send send_object_list stream wait
     """,
     "entry_attr": "CountFilterEntry ProbabilityEntry ShowClickEntry",
     "parallel": """

@@ -7,10 +7,12 @@ import datetime
 import itertools
 import os
 import warnings
+from collections.abc import Iterable
+from numbers import Integral
 
 from argosy import _core
 from argosy._job import get_rank, get_world_size, number_of
-from argosy._support import check_choice, no_effect
+from argosy._support import check_choice, need_type, no_effect
 from argosy._waits import checked_seconds
 
 from . import _meeting
@@ -207,6 +209,7 @@ def member(what, group, rank):
     """The number in the group of process `rank`, which has to be a member."""
     number = group.get_group_rank(rank)
     if number < 0:
+        need_type(what, "the number of a process", rank, Integral, "pass its number among all")
         if group.nranks == 1 and not is_initialized():
             raise ValueError(
                 f"[{what}] there is no process {rank}: this program runs alone, as process 0. Do"
@@ -244,8 +247,8 @@ def new_group(
         The Group; where this process is no member, its rank is -1 and calls do nothing.
 
     Raises:
-        TypeError: timeout is no timedelta.
-        ValueError: There is no such algorithm.
+        TypeError: ranks is no list of numbers, timeout no timedelta.
+        ValueError: There is no such process, or algorithm.
         RanksDisagreeError: Processes called it with other ranks, or another algorithm.
 
     Example:
@@ -269,9 +272,13 @@ def new_group(
             )
         seconds = checked_seconds(f"[{what}] timeout", timeout.total_seconds())
     world = default_group(what)
-    ranks = list(world.ranks) if ranks is None else sorted(ranks)
+    if ranks is None:
+        ranks = world.ranks
+    need_type(what, "ranks", ranks, Iterable, "pass a list of processes' numbers")
+    ranks = list(ranks)
     for rank in ranks:
         member(what, world, rank)
+    ranks.sort()
     number = next(_numbers)
     if not ranks:
         _groups[number] = Group(-1, number, [])

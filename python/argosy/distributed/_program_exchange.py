@@ -7,7 +7,11 @@ from argosy import tensor as tensors
 from argosy._programs import mode
 from argosy.autograd import no_grad
 
+from ._reducer import PARTS, travels_in_parts
+
 __all__ = []
+
+_LEAST_PART = 1 << 19  # bytes of a gradient that is exchanged in parts
 
 
 class ProgramExchange:
@@ -28,6 +32,9 @@ class ProgramExchange:
             "data_parallel.first_bucket": str(limits[0]),
             "data_parallel.bucket": str(limits[-1]),
         }
+        if travels_in_parts(group):
+            self._options["data_parallel.parts"] = str(PARTS)
+            self._options["data_parallel.part"] = str(_LEAST_PART)
 
     def average(self, program, pairs):
         """Lets updates in a core Program read averages; gradients with a name become them.

@@ -31,7 +31,12 @@ _BUCKETS, _LEAST = 6, 1 << 20
 # Over a network the last gradient that is large travels in parts, some of its rows while others are computed:
 # nothing else is left to be computed meanwhile. In so many at most; gradients of fewer bytes, such as that of
 # the same layer's bias, go after it.
-_PARTS, _SMALL = 4, 1 << 16
+PARTS, _SMALL = 4, 1 << 16
+
+
+def travels_in_parts(group):
+    """Whether that pays for gradients of a group: its processes are joined by a network."""
+    return _core.comm_info(group.process_group)[3] == "tcp"
 
 
 class _Planned:
@@ -89,7 +94,7 @@ class _Plan:
             return None, None
         place = large[-1]
         count, rows = (
-            min(_PARTS, 2 * sizes[place] // _LEAST),
+            min(PARTS, 2 * sizes[place] // _LEAST),
             parameters[self.early[place][0]].shape,
         )
         if len(self.early[place]) > 1 or not rows or rows[0] < count:
@@ -341,9 +346,6 @@ class Reducer:
                 if parameter.grad is None and index in used:  # another process has one
                     parameter.grad = gradient
 
-    def _has_links(self):
-        return _core.comm_info(self._group.process_group)[3] == "tcp"
-
     def _take_parts(self):
         """Lets the gradient that the plan exchanges in parts come in them."""
         self._leave_parts()
@@ -384,7 +386,12 @@ class Reducer:
         told = tensors.to_tensor(order, dtype="int64")
         _calls.call(self._group, "broadcast", [told], root=0)
         self._plan = _Plan(
-            self._parameters, told.tolist(), forms, several, self._limits, self._has_links()
+            self._parameters,
+            told.tolist(),
+            forms,
+            several,
+            self._limits,
+            travels_in_parts(self._group),
         )
         self._take_parts()
         return {i for i, form in enumerate(forms) if form}

@@ -10,7 +10,7 @@ from argosy._capturing import capturing, note
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
 from argosy._programs.mode import default_main_program, default_startup_program
-from argosy._support import no_effect, unsupported
+from argosy._support import need_type, no_effect, unsupported
 from argosy.autograd import is_grad_enabled
 
 from . import _sync_norm  # noqa: F401
@@ -145,6 +145,8 @@ class DataParallel(nn.Layer):
 
     Raises:
         AssertionError: There is nothing to train in the layer.
+        TypeError: layers is no Layer.
+        ValueError: A number of megabytes is not above 0.
         NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
             communication hook.
         RuntimeError: (in backward) the loss reached other parameters than the first one, without
@@ -171,6 +173,16 @@ class DataParallel(nn.Layer):
         find_unused_parameters=False,
         group=None,
     ):
+        need_type("DataParallel", "layers", layers, nn.Layer, "wrap it into a class of nn.Layer")
+        for name, size in (
+            ("comm_buffer_size", comm_buffer_size),
+            ("last_comm_buffer_size", last_comm_buffer_size),
+        ):
+            if not size > 0:
+                raise ValueError(
+                    f"[DataParallel] {name}: expected megabytes above 0, got {size}. Do this: leave it"
+                    " out."
+                )
         super().__init__(layers.full_name() + "_data_parallel")
         group = checked_group("DataParallel", group)
         no_effect("DataParallel", "gradients are averaged anyway", strategy=(strategy, None))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "argosy/op/op.h"
@@ -25,5 +26,18 @@ struct RowGradient {
 ARGOSY_API bool gradient_by_rows(const std::string& op, size_t input, RowGradient rule);
 // Null: there is none.
 ARGOSY_API const RowGradient* row_gradient(const OpDef& op, size_t input);
+
+// The same of operations in Programs, where such a gradient is what another op makes: rows
+// [begin, end) of output 0 are what the op makes of [begin, end) of one dimension of an operand.
+struct RowSource {
+  size_t operand;
+  int64_t axis;
+};
+using RowSourceOf = std::optional<RowSource> (*)(const Inputs& in, const void* attrs);
+// REQUIRES: while libraries are loaded, once for an op without lists.
+ARGOSY_API bool result_by_rows(const std::string& op, RowSourceOf fn);
+// Nothing: there is none, or not for operands of these shapes.
+ARGOSY_API std::optional<RowSource> row_source(const OpDef& op, const Inputs& in,
+                                               const void* attrs);
 
 }  // namespace argosy::op

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/op/row_gradient.h"
 #include "argosy/parallel/op_names.h"
 #include "argosy/passes/rewrite.h"
 
@@ -35,6 +36,19 @@ struct Bucket {
   size_t read = kEnd;  // by this operation of the update, first
 };
 
+// What an operation reads, for those who ask for shapes.
+Tensors handles(const Operation& o) {
+  Tensors out;
+  for (const Ref<Value>& v : o.operands) out.push_back(program::handle(v));
+  return out;
+}
+
+std::optional<op::RowSource> row_source(const Operation& o) {
+  if (o.attr_operands || !o.ends.empty() || o.results.size() != 1) return std::nullopt;
+  const Tensors operands = handles(o);
+  return op::row_source(*o.op, op::Inputs(operands), o.attrs.get());
+}
+
 class Averager {
  public:
   Averager(Program& p, const DataParallel& options) : p_(p), options_(options) {}
@@ -43,9 +57,12 @@ class Averager {
     find_positions(gradients);
     std::vector<Bucket> buckets = in_buckets(gradients);
     if (buckets.empty()) return false;
+    const Bucket* const parted = options_.parts > 1 ? bucket_in_parts(buckets) : nullptr;
     for (const Bucket& b : buckets)
       if (b.gradients[0]->layout == Layout::row_sparse)
         join_rows(b);
+      else if (&b == parted)
+        exchange_parts(b);
       else
         exchange(b);
     read_averages();
@@ -143,15 +160,14 @@ class Averager {
   static size_t after(size_t i) { return 2 * i + 1; }
   static size_t before(size_t i) { return 2 * i; }
 
-  void exchange(const Bucket& b) {
-    const size_t begin = after(b.made), end = before(b.read);
-    const Operation& last = *p_.main.operations[b.made];
+  // Values of one dtype: their averages, begun at one place and waited for at another.
+  GradientList averages(const GradientList& values, size_t begin, size_t end) {
+    const Operation& like = maker_of(*values.back());
     GradientList sent;
-    for (const Ref<Value>& v : b.gradients)
-      sent.push_back(cast(begin, Role::backward, v, wire_of(*v)));
+    for (const Ref<Value>& v : values) sent.push_back(cast(begin, Role::backward, v, wire_of(*v)));
     const auto count = static_cast<uint32_t>(sent.size());
 
-    Operation& start = add(begin, made::kStart, Role::backward, sent, last);
+    Operation& start = add(begin, made::kStart, Role::backward, sent, like);
     start.ends = {count};
     passes::set_attr(start.attrs, "group", options_.group);
     passes::set_attr(start.attrs, "reduce", std::string("avg"));
@@ -164,12 +180,78 @@ class Averager {
 
     GradientList operands = under_way;
     operands.push_back(started);
-    Operation& wait = add(end, made::kWait, Role::optimize, std::move(operands), last);
+    Operation& wait = add(end, made::kWait, Role::optimize, std::move(operands), like);
     wait.ends = {count, count + 1};
     GradientList received;
     for (const Ref<Value>& v : under_way) received.push_back(result(wait, *v, v->dtype));
-    for (size_t i = 0; i < b.gradients.size(); ++i)
-      take_place(b.gradients[i], cast(end, Role::optimize, received[i], b.gradients[i]->dtype));
+    for (size_t i = 0; i < values.size(); ++i)
+      received[i] = cast(end, Role::optimize, received[i], values[i]->dtype);
+    return received;
+  }
+
+  void exchange(const Bucket& b) {
+    const GradientList received = averages(b.gradients, after(b.made), before(b.read));
+    for (size_t i = 0; i < b.gradients.size(); ++i) take_place(b.gradients[i], received[i]);
+  }
+
+  // The last one that is large, where its rows can be made one after the other; or null.
+  const Bucket* bucket_in_parts(const std::vector<Bucket>& buckets) const {
+    const auto large = std::find_if(buckets.rbegin(), buckets.rend(), [&](const Bucket& b) {
+      return b.gradients[0]->layout != Layout::row_sparse && b.bytes >= 2 * options_.part;
+    });
+    if (large == buckets.rend() || large->gradients.size() > 1) return nullptr;
+    const Value& v = *large->gradients[0];
+    const bool in_rows = v.shape.rank() > 0 && v.shape[0] >= parts_of(*large);
+    return in_rows && row_source(maker_of(v)) && !is_read_before_updates(v) ? &*large : nullptr;
+  }
+
+  int64_t parts_of(const Bucket& b) const {
+    return std::min(options_.parts, static_cast<int64_t>(b.bytes / options_.part));
+  }
+
+  bool is_read_before_updates(const Value& v) const {
+    const auto reads = [&](const Ref<Value>& operand) { return operand.get() == &v; };
+    for (const auto& o : p_.main.operations)
+      if (!updates(*o) && std::ranges::any_of(o->operands, reads)) return true;
+    for (const program::StateUse& use : p_.states)
+      if (use.last.get() == &v) return true;
+    return false;
+  }
+
+  // Its rows are made and sent part by part. The operation that made the whole is left without
+  // readers, which the pass dead_code drops.
+  void exchange_parts(const Bucket& b) {
+    const Ref<Value>& whole = b.gradients[0];
+    const Operation& maker = maker_of(*whole);
+    const int64_t count = parts_of(b), rows = whole->shape[0];
+    GradientList parts;
+    for (int64_t k = 0; k < count; ++k) {
+      const Ref<Value> part = rows_of(b.made, maker, rows * k / count, rows * (k + 1) / count);
+      parts.push_back(averages({part}, before(b.made), before(b.read))[0]);
+    }
+    Operation& joined = add(before(b.read), made::kConcat, Role::optimize, parts, maker);
+    joined.ends = {static_cast<uint32_t>(count)};
+    take_place(whole, result(joined, *whole, whole->dtype));
+  }
+
+  // Rows [begin, end) of what operation `at` makes.
+  Ref<Value> rows_of(size_t at, const Operation& maker, int64_t begin, int64_t end) {
+    const op::RowSource source = *row_source(maker);
+    const Ref<Value>& from = maker.operands[source.operand];
+    Operation& slice = add(before(at), made::kSlice, maker.role, {from}, maker);
+    passes::set_attr(slice.attrs, "axes", std::vector<int64_t>{source.axis});
+    passes::set_attr(slice.attrs, "starts", op::IntArray::one(begin));
+    passes::set_attr(slice.attrs, "ends", op::IntArray::one(end));
+    Ref<Value> some = result(slice, *from, from->dtype);
+    some->shape[static_cast<int>(source.axis)] = end - begin;
+
+    GradientList operands = maker.operands;
+    operands[source.operand] = some;
+    Operation& part = add(before(at), maker.op->name.c_str(), maker.role, operands, maker);
+    part.attrs = op::AttrBox(*maker.op->attrs, maker.attrs.get());
+    Ref<Value> made = result(part, *maker.results[0], maker.results[0]->dtype);
+    made->shape[0] = end - begin;
+    return made;
   }
 
   void join_rows(const Bucket& b) {
@@ -274,6 +356,14 @@ bool run(Program& p, const passes::PassContext& c) {
       static_cast<size_t>(c.number("data_parallel.bucket", static_cast<int64_t>(options.bucket)));
   options.first_bucket = static_cast<size_t>(
       c.number("data_parallel.first_bucket", static_cast<int64_t>(options.first_bucket)));
+  options.parts = c.number("data_parallel.parts", options.parts);
+  options.part =
+      static_cast<size_t>(c.number("data_parallel.part", static_cast<int64_t>(options.part)));
+  ARGOSY_CHECK(options.parts > 0 && options.part > 0, invalid_argument)
+      << "[data_parallel] data_parallel.parts and data_parallel.part: expected numbers from 1 on, "
+         "got "
+      << options.parts << " and " << static_cast<int64_t>(options.part)
+      << ". Do this: leave them out to exchange whole gradients.";
   if (const std::string_view wire = c.option("data_parallel.wire"); !wire.empty()) {
     options.wire = dtype_from_name(wire);
     ARGOSY_CHECK(options.wire && is_floating(*options.wire), invalid_argument)
@@ -290,7 +380,9 @@ ARGOSY_PASS(
     "where gradients are made and are waited for where updates, clipping or the search for "
     "infinities first read them. Options: data_parallel.group (0); data_parallel.bucket, "
     "the most bytes exchanged at a time (26214400); data_parallel.first_bucket, of the first "
-    "exchange (1048576); data_parallel.wire, the dtype in which floating gradients are "
+    "exchange (1048576); data_parallel.parts, the most parts in which the last large gradient is "
+    "computed and exchanged (1), and data_parallel.part, their least bytes (524288); "
+    "data_parallel.wire, the dtype in which floating gradients are "
     "exchanged (their own); data_parallel.gradients, numbers of the values that are "
     "averaged, by commas (all that updates read).",
     run)

@@ -19,6 +19,11 @@ struct DataParallel {
   size_t bucket = size_t{25} << 20, first_bucket = size_t{1} << 20;
   // Floating gradients are exchanged in this dtype. Sums of 16-bit floats are made in float32.
   std::optional<DType> wire;
+  // Most parts of the last gradient that is large, of this many bytes at least: nothing else is
+  // left to be computed while it travels, so its first rows do while further ones are computed.
+  // Worth their price where bytes take long; 1: whole.
+  int64_t parts = 1;
+  size_t part = size_t{1} << 19;
 };
 
 // What updates are made from: values that operations of the gradient make and those of the update

@@ -132,6 +132,20 @@ TEST(Gemm, TiledAndDeepProducts) {
     }
 }
 
+// Few rows, or few terms: products by panels, with edges that no panel and no block of depth fits.
+TEST(Gemm, LargeMatricesForFewRows) {
+  for (int64_t pad : {0, 3}) {
+    for (bool ta : {false, true})
+      for (bool tb : {false, true}) {
+        check<float>({ta, tb, 63, 1050, 130, 1, 0, pad});
+        check<float>({ta, tb, 8, 530, 2100, 1, 0, pad});
+      }
+    check<float>({true, false, 150, 1030, 64, 1, 0, pad});
+    check<float>({true, false, 131, 600, 128, 1, 0, pad});
+    check<float>({false, false, 64, 1050, 130, 0.5, 1, pad});
+  }
+}
+
 TEST(Gemm, ThreadsDoNotChangeTheResult) {
   int threads = num_threads();
   for (auto [m, n, k] : {std::array<int64_t, 3>{300, 500, 200}, {16, 9, 60000}, {64, 256, 784}}) {
@@ -225,6 +239,7 @@ TEST(Gemm, Epilogue) {
   for (auto activation : {Activation::none, Activation::relu, Activation::gelu}) {
     check_epilogue<float>(3, 5, 4, activation);
     check_epilogue<float>(150, 200, 300, activation);
+    check_epilogue<float>(40, 500, 300, activation);
     check_epilogue<double>(150, 200, 100, activation);
     check_epilogue<float16>(150, 100, 100, activation);
     check_epilogue<bfloat16>(7, 9, 11, activation);

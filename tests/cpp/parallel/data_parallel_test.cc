@@ -130,6 +130,59 @@ TEST(DataParallel, PlacesOfStartsAndWaits) {
   EXPECT_NE(square, ops.end());
 }
 
+const Options kInParts = {{"data_parallel.bucket", "1"},
+                          {"data_parallel.first_bucket", "1"},
+                          {"data_parallel.parts", "3"},
+                          {"data_parallel.part", "16"}};
+
+TEST(DataParallel, RanksThatSendTheLastGradientInPartsTrainAsOne) {
+  for (int size : {1, 2, 3, 8}) check_equals_one_rank(size, kInParts, 1e-12);
+  check_equals_one_rank(3, kInParts, 1e-12, comm::Over::mesh);
+  Options narrow = kInParts;
+  narrow.emplace_back("data_parallel.wire", "float32");
+  check_equals_one_rank(2, narrow, 1e-5);
+}
+
+// The first rows of w's gradient are under way while further ones are made, and no whole is.
+TEST(DataParallel, PlacesOfParts) {
+  Step step(samples(1));
+  const size_t products = count(*step.r.program, "matmul");
+  step.r.rewrite({"data_parallel", "dead_code"}, kInParts);
+  EXPECT_EQ(count(*step.r.program, "all_reduce_start"), 5u);
+  EXPECT_EQ(count(*step.r.program, "all_reduce_wait"), 5u);
+  EXPECT_EQ(count(*step.r.program, "matmul"), products + 2);
+  std::string order;
+  for (const std::string& name : step.r.ops())
+    order += name == "matmul" ? "m" : name == "all_reduce_start" ? "s" : "";
+  EXPECT_TRUE(order.ends_with("msmsms")) << order;
+  std::vector<int64_t> rows;
+  program::each_operation(step.r.program->main, [&](program::Operation& o) {
+    if (o.op->name == "all_reduce_start" && o.operands[0]->producer->op->name == "matmul" &&
+        o.operands[0]->shape[1] == kHidden)
+      rows.push_back(o.operands[0]->shape[0]);
+  });
+  EXPECT_EQ(rows, (std::vector<int64_t>{1, 2, 2}));
+}
+
+// One bucket for all: nothing travels alone. One whose maker has no rows: it goes as a whole.
+TEST(DataParallel, WhatIsNotSentInParts) {
+  Step together(samples(1));
+  together.r.rewrite({"data_parallel"},
+                     {{"data_parallel.parts", "3"}, {"data_parallel.part", "16"}});
+  EXPECT_EQ(count(*together.r.program, "all_reduce_start"), 1u);
+
+  Recorded r;
+  program::Builder& b = r.program->builder();
+  const Tensor w = passes::parameter(numbers({kIn, kHidden}, 1));
+  const Tensor loss = ops::sum(ops::multiply(w, r.input(numbers({kIn, kHidden}, 2))));
+  const Tensors grads = b.gradients({&loss, 1}, {}, {&w, 1});
+  b.role = Role::optimize;
+  call("sgd_", {w, grads[0]}, [](op::AttrBox& a) { passes::set_attr(a, "lr", op::Scalar(1.0)); },
+       {1, 2, 2});
+  r.rewrite({"data_parallel"}, kInParts);
+  EXPECT_EQ(count(*r.program, "all_reduce_start"), 1u);
+}
+
 // What the gradient itself reads is not the average.
 TEST(DataParallel, SharedValuesKeepTheirMeaning) {
   for (int size : {1, 2, 3}) {
@@ -183,6 +236,10 @@ TEST(DataParallel, WrongOptions) {
   EXPECT_NE(error({{"data_parallel.wire", "int8"}})
                 .find("[data_parallel] data_parallel.wire: expected a floating dtype such as "
                       "bfloat16, got 'int8'."),
+            std::string::npos);
+  EXPECT_NE(error({{"data_parallel.parts", "0"}})
+                .find("[data_parallel] data_parallel.parts and data_parallel.part: expected "
+                      "numbers from 1 on, got 0 and 524288."),
             std::string::npos);
   EXPECT_NE(
       error({{"data_parallel.gradients", "1;2"}}).find("expected numbers of values by commas"),

@@ -168,6 +168,35 @@ def test_groups_and_operations_are_checked():
     assert paddle.distributed.get_rank(group) == 0
 
 
+def test_processes_are_numbers():
+    x = paddle.to_tensor([1.0])
+    distributed = paddle.distributed
+    for call in (
+        lambda: distributed.reduce(x, dst="0"),
+        lambda: distributed.scatter(x, [x], src=None),
+        lambda: distributed.new_group("0"),
+    ):
+        with pytest.raises(
+            TypeError, match=r"\[distributed\.\w+\] the number of a process: expected Integral, got"
+        ):
+            call()
+    with pytest.raises(
+        TypeError, match=r"\[distributed.new_group\] ranks: expected Iterable, got int"
+    ):
+        distributed.new_group(0)
+
+
+def test_arguments_of_data_parallel():
+    with pytest.raises(TypeError, match=r"\[DataParallel\] layers: expected Layer, got function"):
+        paddle.DataParallel(lambda x: x)
+    layer = paddle.nn.Linear(1, 1)
+    for name in ("comm_buffer_size", "last_comm_buffer_size"):
+        with pytest.raises(
+            ValueError, match=rf"\[DataParallel\] {name}: expected megabytes above 0"
+        ):
+            paddle.DataParallel(layer, **{name: 0})
+
+
 def test_options_of_spawn():
     with pytest.raises(ValueError, match=r"\[distributed.spawn\] unknown arguments: .* got gpu"):
         paddle.distributed.spawn(print, nprocs=1, gpu="0")

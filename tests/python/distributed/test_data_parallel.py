@@ -152,3 +152,16 @@ def test_the_last_large_gradient_travels_in_parts():
     assert plan.early == [[0], [2], [1]] and plan.parted == 1 and plan.place == {0: 0, 2: 1, 1: 2}
     small = [[300, 300]] * 20  # several in a bucket
     assert parts([large, *small]) == (None, None)
+
+
+@pytest.mark.parametrize("engine", ["", "tcp"])
+@pytest.mark.parametrize("phase", """
+construction forward learning agreement step kept_back buffers objects
+""".split())  # fmt: skip
+def test_a_process_that_dies_while_it_trains(phase, engine):
+    count = 3 if engine else 2
+    started = ranks.start("dies_in_training", count, phase, environ={"ARGOSY_COMM_ENGINE": engine})
+    *lived, dead = ranks.finish(started, 60)
+    assert dead.code == -9, dead.text
+    for number, rank in enumerate(lived):
+        assert rank.code == 0 and "lost: " in rank.text, f"rank {number}:\n{rank.text}"

@@ -17,6 +17,14 @@ def test_processes_train_a_program_as_one(way, count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_parts_of_a_gradient_in_a_captured_step(count):
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "PARTS": "1"}
+    arguments = ("compile_step", "float64")
+    for rank in ranks.run("trains_in_programs", count, *arguments, environ=environ, limit=180):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize(
     "way, precision", [("compile_step", "float32"), ("fleet", "float32"), ("fleet", "float16")]
 )

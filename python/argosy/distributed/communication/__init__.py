@@ -18,7 +18,9 @@ from .collectives import (
 from .objects import (
     all_gather_object,
     broadcast_object_list,
+    recv_object_list,
     scatter_object_list,
+    send_object_list,
 )
 from .transfers import P2POp, batch_isend_irecv, irecv, isend, recv, send
 
@@ -38,11 +40,13 @@ __all__ = [
     "irecv",
     "isend",
     "recv",
+    "recv_object_list",
     "reduce",
     "reduce_scatter",
     "scatter",
     "scatter_object_list",
     "send",
+    "send_object_list",
     "stream",
     "wait",
 ]

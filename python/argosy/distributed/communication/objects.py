@@ -11,7 +11,7 @@ import numpy as np
 from argosy import _core
 from argosy.distributed._groups import member
 
-from . import _calls
+from . import _calls, transfers
 
 __all__ = []
 
@@ -154,3 +154,101 @@ def scatter_object_list(out_object_list, in_object_list=None, src=0, group=None)
     received[root] = _bytes(_value(size))
     _calls.call(group, "alltoall", parts or nothing, received)
     out_object_list[:] = [_unpacked(received[root])]
+
+
+def _peer(what, group, name, rank, in_group):
+    """The other process, by its number among all, which is given in one way of two."""
+    if in_group is None:
+        return 0 if rank is None else rank
+    if rank is not None:
+        raise ValueError(
+            f"[{what}] expected {name} or {name}_in_group, got both. Do this: leave one of them out."
+        )
+    if not hasattr(in_group, "__index__") or not 0 <= in_group < group.nranks:
+        raise ValueError(
+            f"[{what}] {name}_in_group: expected a number below {group.nranks}, got {in_group!r}. Do this:"
+            " pass the place of a member."
+        )
+    return group.ranks[in_group]
+
+
+def _need_objects(what, object_list):
+    if not isinstance(object_list, (list, tuple)) or not object_list:
+        have = "none" if isinstance(object_list, (list, tuple)) else type(object_list).__name__
+        raise ValueError(
+            f"[{what}] object_list: expected a list of one object at least, got {have}. Do this: put the"
+            " objects into one."
+        )
+
+
+def send_object_list(object_list, dst=None, group=None, dst_in_group=None):
+    """Sends objects to one process.
+
+    Args:
+        object_list (list): What can be pickled; one at least.
+        dst (int, optional): The other process, by its number among all; 0 by default.
+        group (Group, optional): Whose processes; all by default.
+        dst_in_group (int, optional): Instead of dst: its place in the group.
+
+    Raises:
+        ValueError: object_list is empty, or both dst and dst_in_group are given.
+
+    Example:
+        >>> import argosy as paddle
+        >>> def exchange(rank):  # in each of two processes
+        ...     if rank == 0:
+        ...         paddle.distributed.send_object_list(["one", {"two": 2}], dst=1)
+        ...     else:
+        ...         objects = [None, None]
+        ...         paddle.distributed.recv_object_list(objects, src=0)
+    """
+    what = "distributed.send_object_list"
+    _need_objects(what, object_list)
+    group = _entered(what, group)
+    if group is None:
+        return
+    peer = _peer(what, group, "dst", dst, dst_in_group)
+    data = _packed(list(object_list))
+    sizes = _tensor(np.array([len(object_list), data.size], dtype=np.int64))
+    transfers.transfer(what, "send", sizes, peer, group, True)
+    transfers.transfer(what, "send", data, peer, group, True)
+
+
+def recv_object_list(object_list, src=None, group=None, src_in_group=None):
+    """Receives the objects of send_object_list.
+
+    Args:
+        object_list (list): Written; as long as the list that is sent.
+        src (int, optional): The other process, by its number among all; 0 by default.
+        group (Group, optional): Whose processes; all by default.
+        src_in_group (int, optional): Instead of src: its place in the group.
+
+    Raises:
+        ValueError: object_list is empty or has another length, or both src and src_in_group are given.
+
+    Example:
+        >>> import argosy as paddle
+        >>> def exchange(rank):  # in each of two processes
+        ...     if rank == 0:
+        ...         paddle.distributed.send_object_list(["one", {"two": 2}], dst=1)
+        ...     else:
+        ...         objects = [None, None]
+        ...         paddle.distributed.recv_object_list(objects, src=0)
+    """
+    what = "distributed.recv_object_list"
+    _need_objects(what, object_list)
+    group = _entered(what, group)
+    if group is None:
+        return
+    peer = _peer(what, group, "src", src, src_in_group)
+    sizes = _tensor(np.zeros([2], dtype=np.int64))
+    transfers.transfer(what, "recv", sizes, peer, group, True)
+    count, size = (int(n) for n in sizes.numpy())
+    data = _bytes(size)
+    transfers.transfer(what, "recv", data, peer, group, True)
+    if count != len(object_list):
+        raise ValueError(
+            f"[{what}] object_list: expected room for the {count} objects that process {peer} sends, got"
+            f" {len(object_list)}. Do this: pass a list of that length."
+        )
+    object_list[:] = _unpacked(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from . import collectives as _collectives
 from .collectives import ReduceOp
-from .transfers import _transfer
+from .transfers import transfer
 
 __all__ = [
     "all_gather",
@@ -315,7 +315,7 @@ def send(tensor, dst=0, group=None, sync_op=True, use_calc_stream=False):
         ...     else:
         ...         paddle.distributed.stream.recv(x, src=0)
     """
-    return _transfer("distributed.send", "send", tensor, dst, group, sync_op, use_calc_stream)
+    return transfer("distributed.send", "send", tensor, dst, group, sync_op, use_calc_stream)
 
 
 def recv(tensor, src=0, group=None, sync_op=True, use_calc_stream=False):
@@ -343,4 +343,4 @@ def recv(tensor, src=0, group=None, sync_op=True, use_calc_stream=False):
         ...     else:
         ...         paddle.distributed.stream.recv(x, src=0)
     """
-    return _transfer("distributed.recv", "recv", tensor, src, group, sync_op, use_calc_stream)
+    return transfer("distributed.recv", "recv", tensor, src, group, sync_op, use_calc_stream)

@@ -23,7 +23,7 @@ def _peer(what, group, rank):
     return number
 
 
-def _transfer(what, kind, tensor, rank, group, sync_op, use_calc_stream=False):
+def transfer(what, kind, tensor, rank, group, sync_op, use_calc_stream=False):
     group = _calls.entered(what, group, sync_op, use_calc_stream)
     tensor = _calls.tensor_of(what, "tensor", tensor)
     if group is None:
@@ -59,7 +59,7 @@ def send(tensor, dst=0, group=None, sync_op=True):
         ...     else:
         ...         paddle.distributed.recv(x, src=0)
     """
-    return _transfer("distributed.send", "send", tensor, dst, group, sync_op)
+    return transfer("distributed.send", "send", tensor, dst, group, sync_op)
 
 
 def recv(tensor, src=0, group=None, sync_op=True):
@@ -86,7 +86,7 @@ def recv(tensor, src=0, group=None, sync_op=True):
         ...     else:
         ...         paddle.distributed.recv(x, src=0)
     """
-    return _transfer("distributed.recv", "recv", tensor, src, group, sync_op)
+    return transfer("distributed.recv", "recv", tensor, src, group, sync_op)
 
 
 def isend(tensor, dst, group=None):
@@ -111,7 +111,7 @@ def isend(tensor, dst, group=None):
         ...     for task in tasks:
         ...         task.wait()
     """
-    return _transfer("distributed.isend", "send", tensor, dst, group, False)
+    return transfer("distributed.isend", "send", tensor, dst, group, False)
 
 
 def irecv(tensor, src=None, group=None):
@@ -136,7 +136,7 @@ def irecv(tensor, src=None, group=None):
         ...     for task in tasks:
         ...         task.wait()
     """
-    return _transfer("distributed.irecv", "recv", tensor, src, group, False)
+    return transfer("distributed.irecv", "recv", tensor, src, group, False)
 
 
 class P2POp:

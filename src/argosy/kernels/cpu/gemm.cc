@@ -11,6 +11,7 @@
 #include "argosy/kernels/cpu/bits.h"
 #include "argosy/kernels/cpu/gemm_bf16.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/gemm_panels.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/scratch.h"
 
@@ -50,9 +51,15 @@ struct Product {
   char* c;
   int64_t ldc;
   const Epilogue* epilogue;
+  bool by_panels = false;  // so do its tiles, whatever their form
 
   int64_t item() const { return item_size(dtype); }
 };
+
+bool goes_by_panels(const Product& p) {
+  return p.dtype == DType::float32 && p.alpha == 1 && p.beta == 0 &&
+         prefers_panels(p.trans_a, p.trans_b, p.m, p.n, p.k);
+}
 
 // About what a core takes.
 double nanoseconds(DType dtype, double m, double n, double k) {
@@ -305,7 +312,10 @@ void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
   const char* a = p.a + p.item() * (p.trans_a ? i : i * p.lda);
   const char* b = p.b + p.item() * (p.trans_b ? j * p.ldb : j);
   char* c = p.c + p.item() * (i * p.ldc + j);
-  if (p.dtype == DType::float32)
+  if (p.by_panels)
+    panel_gemm({p.trans_a, p.trans_b, m, n, p.k, reinterpret_cast<const float*>(a), p.lda,
+                reinterpret_cast<const float*>(b), p.ldb, reinterpret_cast<float*>(c), p.ldc});
+  else if (p.dtype == DType::float32)
     float_tile(p.trans_a, p.trans_b, m, n, p.k, static_cast<float>(p.alpha),
                reinterpret_cast<const float*>(a), p.lda, reinterpret_cast<const float*>(b), p.ldb,
                static_cast<float>(p.beta), reinterpret_cast<float*>(c), p.ldc);
@@ -496,6 +506,7 @@ void gated_whole(const Product& p) {
 // computes it at once, and packs operands once. So it is with oneDNN's code for AVX-512 where B is
 // as it stands and no tile is a sliver; the test of thread counts looks for shapes where it is not.
 bool has_bits_of_tiles(const Product& p, const Tiling& t) {
+  if (p.by_panels) return true;
   if (p.dtype != DType::float32 || p.trans_b || p.alpha != 1 || p.beta != 0 || isa() != Isa::avx512)
     return false;
   const int64_t last_m = p.m - (t.rows - 1) * t.m, last_n = p.n - (t.columns - 1) * t.n;
@@ -611,8 +622,23 @@ void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t
     return dot(dtype, k, a, trans_a ? lda : 1, b, trans_b ? 1 : ldb, c);
   }
   ARGOSY_INVARIANT(!epilogue.gate || kFloating.has(dtype));
-  run({dtype, trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a), lda,
-       static_cast<const char*>(b), ldb, beta, static_cast<char*>(c), ldc, &epilogue});
+  Product p{dtype,
+            trans_a,
+            trans_b,
+            m,
+            n,
+            k,
+            alpha,
+            static_cast<const char*>(a),
+            lda,
+            static_cast<const char*>(b),
+            ldb,
+            beta,
+            static_cast<char*>(c),
+            ldc,
+            &epilogue};
+  p.by_panels = goes_by_panels(p);
+  run(p);
 }
 
 void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
@@ -644,8 +670,10 @@ void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n,
   if (batch.size() == 1 && b_strides[0] == 0 && !trans_a && a_strides[0] == m * lda &&
       c_strides[0] == m * ldc) {
     p.m = m * count;
+    p.by_panels = goes_by_panels(p);
     return run(p);
   }
+  p.by_panels = goes_by_panels(p);
   double each =
       nanoseconds(dtype, static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)) +
       (kHalf.has(dtype) ? 500 : 20);

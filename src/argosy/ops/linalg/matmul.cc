@@ -143,6 +143,12 @@ paddle.Size([5, 2, 4]))")
     .amp(op::Amp::lower)
     .done();
 
+std::optional<op::RowSource> rows_of_product(const op::Inputs& in, const void* attrs) {
+  if (in[0].rank() != 2 || in[1].rank() != 2) return std::nullopt;
+  return op::RowSource{0, static_cast<const MatmulAttrs*>(attrs)->transpose_x ? 1 : 0};
+}
+[[maybe_unused]] const bool product_by_rows = op::result_by_rows("matmul", rows_of_product);
+
 // --- linear ---
 
 void linear_infer(InferContext& c, const NoAttrs&) {

@@ -184,6 +184,39 @@ if not alone:
         dist.recv(x, src=0)
         same(x, of(0))
         dist.isend(tensor(of(1)), dst=0).wait()
+    objects = ["one", {"two": [2]}, None]
+    if rank == 0:
+        dist.send_object_list(objects, dst=1)
+        dist.send_object_list(objects, dst_in_group=1)
+        got = [0] * 2
+        dist.recv_object_list(got, src=1)
+        assert got == ["x" * 300000, 1]
+    elif rank == 1:
+        got = [0] * 3
+        dist.recv_object_list(got)
+        assert got == objects
+        try:
+            dist.recv_object_list([0] * 2, src_in_group=0)
+        except ValueError as error:
+            assert "expected room for the 3 objects that process 0 sends, got 2" in str(error), (
+                error
+            )
+        else:
+            raise AssertionError("nothing was raised")
+        dist.send_object_list(["x" * 300000, 1])
+
+for call in (
+    lambda: dist.send_object_list([], dst=0),
+    lambda: dist.recv_object_list(None, src=0),
+    lambda: dist.send_object_list([1], dst=0, dst_in_group=0),
+    lambda: dist.recv_object_list([1], src_in_group=size),
+):
+    try:
+        call()
+    except ValueError as error:
+        assert "_object_list] " in str(error) and "Do this: " in str(error), error
+    else:
+        raise AssertionError("nothing was raised")
 
 # objects
 objects = []

@@ -90,14 +90,15 @@ ARGOSY_INLINE void prefetch(const float* at) {
   _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T1);
 }
 
-// For tile number `tile` of `tiles`, of `height` rows from `row` on: the rows that are next, or a
-// part of the panel that is.
+// For tile number `tile` of `tiles`, of `height` rows from `row` on: the rows that are next, a line
+// of each row that is used soon, or a part of the panel that is next.
 ARGOSY_INLINE Ahead ahead_of(const PanelProduct& p, int64_t at, int64_t row, int64_t height,
                              int64_t tile, int64_t tiles) {
   constexpr int64_t kLine = 64 / sizeof(float);
   if (at == 0 && p.x_is_far && !p.pieces && p.x_step == p.k && row + height < p.m)
     return {p.x + (row + height) * p.x_step, kLine / 2};
   const int64_t step = tiles >= 16 ? kLine / 4 : tiles >= 8 ? kLine / 2 : kLine;
+  if (at == 0 && p.soon && tile < kPanel / kLine) return {p.soon + tile * kLine, p.soon_step};
   if (at == 0 && p.next && tile * step < kPanel) return {p.next + tile * step * p.k, step};
   return {p.w, kLine};
 }

@@ -23,9 +23,11 @@ struct PanelProduct {
   const float* w;
   float* y;  // rows y_step apart
   int64_t y_step;
-  const float* next;        // the panel that will be multiplied after this, or null
-  bool x_is_far;            // rather than the next panel
-  bool first, last;         // y is written; the epilogue is applied
+  const float* next;  // the panel that will be multiplied after this, or null
+  const float* soon;  // kPanel columns of k rows, soon_step apart, that are read or written next
+  int64_t soon_step;  // and are far from here, or null
+  bool x_is_far;      // rather than the next panel
+  bool first, last;   // y is written; the epilogue is applied
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };
 
