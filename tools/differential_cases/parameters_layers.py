@@ -1,5 +1,7 @@
 """Parameters of layers that other topics never set, their second spellings, and data formats."""
 
+MODES = True
+
 _IMAGE = "T(2, 3, 6, 8)"
 _LAST = "T(2, 6, 8, 3)"
 _VOLUME = "T(1, 2, 4, 6, 4)"
