@@ -403,6 +403,15 @@ _MEANT = [
     ("calls_linalg", r"lstsq\(", "residuals have a gradient; their size depends on the rank, which a Program does not know"),
     ("calls_linalg", r"svd\(.*full_matrices=True|lu_unpack\(|linalg.qr\(T\(4, 3\), mode='complete'", "no gradient of such a factor"),
     ("calls_linalg", r"eigvals\(", "eigenvalues have a gradient"),
+    ("parameters_layers", r"MaxUnPool1D\(2, output_size|LSTMCell\(4, 6, proj_size", "Argosy takes what Paddle refuses"),
+    ("parameters_layers", r"eps(ilon)?=0.1", "any epsilon"),
+    ("parameters_layers", r"TripletMarginWithDistanceLoss\(distance_function", "the layer asks the function that it was given"),
+    ("parameters_functions", r"box_coder|yolo_box|viterbi|Viterbi|lu_unpack|rounding_mode", "whether there is a gradient"),
+    ("parameters_functions", r"segment_(max|min|mean|sum)", "how many segments there are is unknown in a Program", "static"),
+    ("parameters_functions", r"lu_solve.*trans='T'", "the gradient is that of the definition; Paddle's is that of the system itself"),
+    ("parameters_functions", r"LogMelSpectrogram\(.*T\(1, 64\)|ContinuousBernoulli|pinv\(.*hermitian", "float32 rounds"),
+    ("parameters_inplace", r"gammaincc?_\(", "it has a gradient in place, too"),
+    ("parameters_inplace", r"\(x \* 2\).logit_\(", "what is not a number has the derivative of the formula"),
 ]  # fmt: skip
 
 

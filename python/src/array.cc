@@ -338,7 +338,13 @@ PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded_object([&] {
     PyObject* dtype = count > 1 ? args[1] : Py_None;
     bool copy = count > 2 ? PyObject_IsTrue(args[2]) == 1 : true;
-    return wrap(from_users_data(args[0], dtype, copy));
+    Tensor made = from_users_data(args[0], dtype, copy);
+    // The fourth argument: in a function that is captured, each run begins with these elements.
+    auto* recorded = static_cast<program::Program*>(op::thread_state.recorder);
+    if (count > 3 && PyObject_IsTrue(args[3]) == 1 && recorded && !is_tensor(args[0]) &&
+        made.has_data())
+      recorded->builder().note_data(made);
+    return wrap(std::move(made));
   });
 }
 
@@ -477,10 +483,7 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy, Uint16 meaning) {
 }
 
 Tensor from_users_data(PyObject* data, PyObject* dtype, bool copy) {
-  Tensor made = on_current_place(from_data(data, dtype, copy, Uint16::bfloat16_bits));
-  auto* recorded = static_cast<program::Program*>(op::thread_state.recorder);
-  if (recorded && copy && !is_tensor(data) && made.has_data()) recorded->builder().note_data(made);
-  return made;
+  return on_current_place(from_data(data, dtype, copy, Uint16::bfloat16_bits));
 }
 
 bool copy_buffer_of(PyObject* o, DType dtype, FunctionRef<void*(const Shape&)> memory) {

@@ -120,6 +120,27 @@ CALLS = {
         [f(1, 4, 5), f(1, 1, 4, 4)],
         "dy does not fit",
     ),
+    "embedding_renorm_": (lambda w, x: ops.embedding_renorm_(w, x, 2.0), [f(6), i(3)], "weight has"),
+    "layer_norm_grad": (
+        lambda x, w, m, r, dy: ops.layer_norm_grad(x, w, m, r, dy, 1),
+        [f(2, 3), f(3), f(1), f(2), f(2, 3)],
+        "mean has the wrong size",
+    ),
+    "layer_norm_grad, dtype": (
+        lambda x, w, m, r, dy: ops.layer_norm_grad(x, w, m, r, dy, 1),
+        [f(2, 3), f(3), f(2, dtype="float16"), f(2, dtype="float16"), f(2, 3)],
+        "mean has the wrong dtype",
+    ),
+    "batch_norm_grad, statistics": (
+        lambda x, m, v, dy: ops.batch_norm_grad(x, None, m, v, dy),
+        [f(2, 3, 4), f(2), f(3), f(2, 3, 4)],
+        "has the wrong size",
+    ),
+    "last_along": (lambda x, i: ops.last_along(x, i, -1), [f(), i(1, 5)], "number of dimensions"),
+    "add_rows": (lambda x, y: ops.add_rows([x, y]), [f(1, 2), f(3, 2)], "one shape"),
+    "reshape": (lambda x: argosy.reshape(x, [2**62, -1, 1, 2**62]), [f(4, 0)], "2\\^63"),
+    "reshape, no -1": (lambda x: argosy.reshape(x, [2**62, 2**62, 4]), [f(4)], "2\\^63"),
+    "unflatten": (lambda x: argosy.unflatten(x, -1, [2**62, -1, 1, 2**62]), [f(4, 0)], "2\\^63"),
     "poisson": (lambda x: argosy.poisson(x), [f(2) * 3e9], "at most"),
 }  # fmt: skip
 

@@ -34,7 +34,7 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
     """
     if isinstance(data, (list, tuple)) and _core.program_recording() is not None:
         data = _recorded(data)
-    t = _core.to_tensor(data, dtype, True)
+    t = _core.to_tensor(data, dtype, True, not in_static_mode())
     if place is not None:
         t = on_place(t, place)
     if in_static_mode() and not t._symbolic and _core.program_recording() is not None:

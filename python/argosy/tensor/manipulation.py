@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._framework import in_dynamic_mode
+from argosy._framework import in_dynamic_mode, in_static_mode
 from argosy._support import ArgumentError, alias, into, need_tensor, need_type, overwrite, sizes_of
 from argosy.tensor.parting import _END, _axis
 from argosy.tensor.registry import method
@@ -152,7 +152,8 @@ def unflatten(x, axis, shape, name=None):
                 f"(InvalidArgument) [unflatten] sizes {shape} multiply to {total}: expected {x.shape[axis]}, the "
                 f"size of axis {axis}. Do this: let one of them be -1."
             )
-    own = [0] * axis
+    # 0 keeps a size that is not known yet.
+    own = [size if size >= 0 else 0 for size in x.shape[:axis]]
     return _ops.reshape(x, own + shape + sizes_of(x)[axis + 1 :])
 
 
@@ -641,7 +642,7 @@ def assign(x, output=None):
             x = [x]
         if isinstance(x, (list, tuple)) and not _holds_tensor(x):
             x = np.asarray(x)
-        x = _core.to_tensor(x, None, True)
+        x = _core.to_tensor(x, None, True, not in_static_mode())
         return overwrite(output, x) if _may_be_written(output, x) else into(output, x)
     if _may_be_written(output, x):
         return overwrite(output, x)

@@ -28,4 +28,11 @@ void expect_size(const op::InferContext& c, size_t i, int64_t wanted) {
       << ". Do this: pass what the forward operation was given.";
 }
 
+void expect_dtype(const op::InferContext& c, size_t i, DType wanted) {
+  if (!c.in[i].defined()) return;
+  ARGOSY_CHECK(c.in[i].dtype() == wanted, type)
+      << '[' << c.name() << "] " << c.op.inputs[i].name << " has the wrong dtype: expected "
+      << wanted << ", got " << c.in[i] << ". Do this: pass what the forward operation gave.";
+}
+
 }  // namespace argosy::ops

@@ -16,5 +16,7 @@ ARGOSY_API void expect_shape(const op::InferContext& c, size_t i, const Shape& w
 ARGOSY_API void expect_rank(const op::InferContext& c, size_t i, int low, int high);
 // Raises unless operand i, if it is there, can have that many elements.
 ARGOSY_API void expect_size(const op::InferContext& c, size_t i, int64_t wanted);
+// Raises unless operand i, if it is there, has that dtype.
+ARGOSY_API void expect_dtype(const op::InferContext& c, size_t i, DType wanted);
 
 }  // namespace argosy::ops

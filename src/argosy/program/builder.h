@@ -42,8 +42,8 @@ class ARGOSY_API Builder {
   Tensor input(const std::string& name, const Shape& shape, DType dtype);
   Tensors append(const op::OpDef& op, const op::Inputs& in, const void* attrs);
   void rebind(const Tensor& x, const Tensor& value);
-  // t came in while the Program is recorded, made of numbers or an array: each run begins with it as
-  // it is, where other tensors that are written are state.
+  // t came in while the Program is recorded, made of numbers or an array: each run begins with it
+  // as it is, where other tensors that are written are state.
   void note_data(const Tensor& t) { data_[t.impl()] = t; }
   // The recording has ended: such tensors are as others.
   void forget_data() { data_.clear(); }

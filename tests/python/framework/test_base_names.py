@@ -76,3 +76,17 @@ def test_flags_by_name():
     finally:
         flags["FLAGS_check_nan_inf"] = False
     assert "FLAGS_of_nobody" not in flags and flags.get("FLAGS_of_nobody", 3) == 3
+
+
+def test_names_that_programs_look_up():
+    for path in (
+        "pir", "__git_commit__", "base.core._set_prim_backward_enabled", "tensor.random._manual_program_seed", "amp.OptimizerState",
+        "amp.GradScaler._scale", "amp.GradScaler._unscale", "_C_ops.norm", "_legacy_C_ops.squared_l2_norm", "_legacy_C_ops.adamw",
+        "_legacy_C_ops.check_finite_and_unscale", "base.core.op_proto_and_checker_maker", "base.framework.OpProtoHolder",
+        "base.framework._dygraph_tracer", "base.framework._dygraph_guard", "base.DataFeedDesc",
+        "incubate.optimizer.LarsMomentumOptimizer",
+    ):  # fmt: skip
+        found = argosy
+        for name in path.split("."):
+            found = getattr(found, name)
+        assert found is not None, path

@@ -32,12 +32,6 @@ def _assigned(a):
     return x + a
 
 
-def _constructed(a):
-    x = argosy.Tensor(ARRAY)
-    x.scale_(3.0)
-    return x + a
-
-
 def _number_of_an_op(a):
     return argosy.bitwise_not_(-65536) // 2 + a
 
@@ -75,7 +69,7 @@ def _optimizer_like(a):
 
 
 FUNCTIONS = [
-    _number, _array, _list, _assigned, _constructed, _number_of_an_op, _read_before_it_is_written,
+    _number, _array, _list, _assigned, _number_of_an_op, _read_before_it_is_written,
     _in_a_loop, _in_a_branch, _optimizer_like,
 ]  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import listed
+from argosy._support import listed, need_tensor
 from argosy.autograd import PyLayer, no_grad
 from argosy.static.scope import DenseTensor
 
@@ -163,6 +163,8 @@ def static_pylayer(forward_fn, inputs, backward_fn=None, name=None):
             f"[static_pylayer] inputs: expected a list of Variables, got {type(inputs).__name__}."
             " Do this: put them into a list."
         )
+    for value in inputs:
+        need_tensor("static_pylayer", "inputs", value)
     if backward_fn is None:
         with no_grad():
             return forward_fn(*inputs)

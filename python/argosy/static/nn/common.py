@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argosy import tensor
+from argosy import _core, tensor
 from argosy._core import Tensor
+from argosy._dtypes import COMPLEX, INTEGER
 from argosy._programs import mode
-from argosy._support import listed, need_type
+from argosy._support import dtype_name, listed, need_tensor
 from argosy.base import unique_name
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
@@ -26,6 +27,33 @@ def _activated(x, act):
             " nn.functional, such as 'relu' or 'softmax'."
         )
     return function(x)
+
+
+def _need_variable(layer, name, x, ranks=None, integers=False):
+    """Raises TypeError unless x is a tensor of floats (or integers), ValueError unless it has one of so many
+    dimensions."""
+    need_tensor(layer, name, x)
+    if (x.dtype in INTEGER) != integers or x.dtype in COMPLEX or x.dtype == _core.bool:
+        kind = "integers" if integers else "floating point numbers"
+        raise _core.OperandError(
+            f"(InvalidType) [{layer}] {name}: expected {kind}, got {dtype_name(x.dtype)}. Do this: cast"
+            " it with astype(..)."
+        )
+    if ranks is not None and len(x.shape) not in ranks:
+        raise ValueError(
+            f"(InvalidArgument) [{layer}] {name}: expected {' or '.join(map(str, ranks))} dimensions, got"
+            f" {list(x.shape)}. Do this: reshape it."
+        )
+
+
+def _whole(layer, name, size):
+    """`size` as an int; TypeError if it is none."""
+    if isinstance(size, Tensor) or not hasattr(size, "__index__"):
+        raise TypeError(
+            f"(InvalidType) [{layer}] {name}: expected an int, got {type(size).__name__}. Do this: pass a"
+            " number."
+        )
+    return size.__index__()
 
 
 def _prefix(layer, name):
@@ -70,11 +98,15 @@ def fc(x, size, num_flatten_dims=1, weight_attr=None, bias_attr=None, activation
         [-1, 3]
     """
     xs = listed(x)
+    size, num_flatten_dims = (
+        _whole("fc", "size", size),
+        _whole("fc", "num_flatten_dims", num_flatten_dims),
+    )
     prefix = _prefix("fc", name)
     attrs = weight_attr if isinstance(weight_attr, (list, tuple)) else [weight_attr] * len(xs)
     total = None
     for value, attr in zip(xs, attrs):
-        need_type("fc", "x", value, Tensor, "pass a value of the Program")
+        _need_variable("fc", "x", value)
         kept = num_flatten_dims if num_flatten_dims >= 0 else len(value.shape) + num_flatten_dims
         if not 0 < kept < len(value.shape):
             raise ValueError(
@@ -118,6 +150,7 @@ def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=No
         >>> list(argosy.static.nn.embedding(ids, [100, 8]).shape)
         [-1, 5, 8]
     """
+    _need_variable("embedding", "input", input, integers=True)
     weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
     if is_distributed:
         mode.default_main_program()._remote.setdefault(weight.name, {})

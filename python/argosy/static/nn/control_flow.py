@@ -55,10 +55,12 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
                 f"[cond] {label}: expected a callable, got {type(fn).__name__}. Do this: pass a"
                 " function without arguments."
             )
-    if not isinstance(pred, (Tensor, bool, np.bool_)):
+    tensor_of_bool = not is_symbolic(pred) or pred.dtype == _core.bool
+    if not isinstance(pred, (Tensor, bool, np.bool_)) or not tensor_of_bool:
+        got = type(pred).__name__ if tensor_of_bool else f"a Tensor of {pred.dtype}"
         raise TypeError(
-            f"[cond] pred: expected a bool tensor of one element, got {type(pred).__name__}. Do this:"
-            " compare first, as in x.sum() > 0."
+            f"[cond] pred: expected a bool tensor of one element, got {got}. Do this: compare first, as"
+            " in x.sum() > 0."
         )
     if not is_symbolic(pred):
         chosen = true_fn if bool(pred) else false_fn

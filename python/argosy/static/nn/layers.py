@@ -6,16 +6,15 @@ import itertools
 import math
 
 from argosy import _core, tensor
-from argosy._core import Tensor
 from argosy._dtypes import widened
-from argosy._support import NO_CUDNN, check_choice, need_type, no_effect, sizes_of
+from argosy._support import NO_CUDNN, WrongTypeError, check_choice, no_effect, sizes_of
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
 from argosy.nn.initializer import Constant, Normal
 from argosy.nn.layer._helper import make_parameter
 
-from .common import _activated, _known_size, _prefix
+from .common import _activated, _known_size, _need_variable, _prefix, _whole
 
 __all__ = [
     "batch_norm", "bilinear_tensor_product", "conv2d", "conv2d_transpose", "conv3d",
@@ -24,16 +23,21 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _channels(layer, x, data_format):
-    need_type(layer, "input", x, Tensor, "pass a value of the Program")
+def _channels(layer, x, data_format, ranks=(2, 3, 4, 5)):
+    _need_variable(layer, "input", x, ranks)
+    if not isinstance(data_format, str):
+        raise WrongTypeError(
+            f"[{layer}] data_format: expected text, got {type(data_format).__name__}. Do this: leave it out."
+        )
     check_choice(layer, "data_format", data_format, CHANNEL_LAST)
     return _known_size([x.shape[-1 if CHANNEL_LAST[data_format] else 1]], layer, x)
 
 
 def _convolution(layer, function, dims, input, num_filters, filter_size, stride, padding, dilation,
                  groups, param_attr, bias_attr, act, name, data_format):  # fmt: skip
-    channels = _channels(layer, input, data_format)
-    groups = 1 if groups is None else groups
+    channels = _channels(layer, input, data_format, (dims + 2,))
+    num_filters = _whole(layer, "num_filters", num_filters)
+    groups = 1 if groups is None else _whole(layer, "groups", groups)
     if groups <= 0 or channels % groups:
         raise ValueError(
             f"[{layer}] groups must divide the channels of input: got {groups} groups and"
@@ -131,8 +135,9 @@ def conv3d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, gro
 def _transposed(layer, function, dims, input, num_filters, output_size, filter_size, padding,
                 stride, dilation, groups, param_attr, bias_attr, act, name,
                 data_format):  # fmt: skip
-    channels = _channels(layer, input, data_format)
-    groups = 1 if groups is None else groups
+    channels = _channels(layer, input, data_format, (dims + 2,))
+    num_filters = _whole(layer, "num_filters", num_filters)
+    groups = 1 if groups is None else _whole(layer, "groups", groups)
     strides = int_list(stride, dims, "stride")
     dilations = int_list(dilation, dims, "dilation")
     if filter_size is None:
@@ -315,6 +320,8 @@ def layer_norm(input, scale=True, shift=True, begin_norm_axis=1, epsilon=1e-05, 
         >>> list(argosy.static.nn.layer_norm(x).shape)
         [-1, 4]
     """
+    _need_variable("layer_norm", "input", input)
+    begin_norm_axis = _whole("layer_norm", "begin_norm_axis", begin_norm_axis)
     prefix = _prefix("layer_norm", name)
     sizes = list(input.shape[begin_norm_axis:])
     count = _known_size(sizes, "layer_norm", input)
@@ -393,6 +400,7 @@ def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=No
         raise AssertionError(
             "param_attr and bias_attr must be set to False at the same time in instance_norm"
         )
+    _need_variable("instance_norm", "input", input, (2, 3, 4, 5))
     prefix, dtype = _prefix("instance_norm", name), widened(input.dtype)
     weight = bias = None
     if _given(param_attr) and _given(bias_attr):
@@ -422,6 +430,13 @@ def spectral_norm(weight, dim=0, power_iters=1, eps=1e-12, name=None):
         >>> list(argosy.static.nn.spectral_norm(weight).shape)
         [4, 3]
     """
+    _need_variable("spectral_norm", "weight", weight, (1, 2, 3, 4, 5))
+    dim = _whole("spectral_norm", "dim", dim)
+    if not -len(weight.shape) <= dim < len(weight.shape) or power_iters < 0:
+        raise ValueError(
+            f"(InvalidArgument) [spectral_norm] expected a dim of {list(weight.shape)} and power_iters of 0 or"
+            f" more, got {dim} and {power_iters}. Do this: correct them."
+        )
     prefix = _prefix("spectral_norm", name)
     rows = weight.shape[dim]
     columns = _known_size(weight.shape, "spectral_norm", weight) // rows
@@ -455,9 +470,10 @@ def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
         >>> list(argosy.static.nn.prelu(x, "channel").shape)
         [-1, 4, 8, 8]
     """
+    _need_variable("prelu", "x", x)
     check_choice("prelu", "mode", mode, ("all", "channel", "element"))
     rank = len(x.shape)
-    last = CHANNEL_LAST.get(data_format, False)
+    last = isinstance(data_format, str) and CHANNEL_LAST.get(data_format, False)
     shape = [1]
     if mode == "channel":
         channels = _channels("prelu", x, data_format)
@@ -494,6 +510,9 @@ def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None,
         >>> list(argosy.static.nn.bilinear_tensor_product(x, y, 5).shape)
         [-1, 5]
     """
+    for label, value in (("x", x), ("y", y)):
+        _need_variable("bilinear_tensor_product", label, value, (2,))
+    size = _whole("bilinear_tensor_product", "size", size)
     prefix = _prefix("bilinear_tensor_product", name)
     m = _known_size(x.shape[1:], "bilinear_tensor_product", x)
     n = _known_size(y.shape[1:], "bilinear_tensor_product", y)
@@ -523,6 +542,13 @@ def row_conv(input, future_context_size, param_attr=None, act=None):
         >>> list(argosy.static.nn.row_conv(x, 2).shape)
         [-1, 8, 4]
     """
+    _need_variable("row_conv", "input", input, (3,))
+    future_context_size = _whole("row_conv", "future_context_size", future_context_size)
+    if future_context_size < 0:
+        raise ValueError(
+            f"[row_conv] future_context_size: expected 0 or more, got {future_context_size}. Do this: pass"
+            " how many later rows each row sees."
+        )
     features = _known_size([input.shape[-1]], "row_conv", input)
     steps = future_context_size + 1
     weight = make_parameter(
@@ -570,7 +596,11 @@ def deform_conv2d(x, offset, mask, num_filters, filter_size, stride=1, padding=0
     from argosy.vision.ops import deform_conv2d as convolve
 
     no_effect("deform_conv2d", "it is for GPUs", im2col_step=(im2col_step, 1))
-    channels = _channels("deform_conv2d", x, "NCHW")
+    channels = _channels("deform_conv2d", x, "NCHW", (4,))
+    _need_variable("deform_conv2d", "offset", offset, (4,))
+    if mask is not None:
+        _need_variable("deform_conv2d", "mask", mask, (4,))
+    num_filters = _whole("deform_conv2d", "num_filters", num_filters)
     prefix = _prefix("deformable_conv", name)
     kernel = int_list(filter_size, 2, "filter_size")
     std = math.sqrt(2.0 / (math.prod(kernel) * channels))
@@ -620,6 +650,8 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
         [2, 1]
     """
     check_choice("nce", "sampler", sampler, _SAMPLERS)
+    _need_variable("nce", "input", input)
+    _need_variable("nce", "label", label, integers=True)
     prefix = _prefix("nce", name)
     count = 10 if num_neg_samples is None else int(num_neg_samples)
     total = int(num_total_classes)

@@ -8,7 +8,7 @@ computed row by row has the lengths of its first operand.
 from __future__ import annotations
 
 from argosy import _core, tensor
-from argosy._support import NO_CUDNN, check_choice, no_effect
+from argosy._support import NO_CUDNN, check_choice, need_tensor, no_effect
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
 from argosy.static.program import program_of
@@ -56,6 +56,7 @@ def lengths_of(program, v):
 
 def _lengths(v, name, missing=True):
     """int64 [sequences], the lengths of a batch."""
+    need_tensor(name, "input", v)
     program = program_of(v)
     found = lengths_of(program, v)
     if found is None and missing:

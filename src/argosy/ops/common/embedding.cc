@@ -269,6 +269,10 @@ void renorm_run(KernelFrame& f, const EmbeddingRenormAttrs& a) {
   });
 }
 
+void renorm_infer(op::InferContext& c, const EmbeddingRenormAttrs&) {
+  expect_rank(c, 0, 2, 2);
+}
+
 ARGOSY_OP(embedding_renorm_, EmbeddingRenormAttrs)
     .doc(
         "Scales, in place, the rows of weight that x names and whose norm is above max_norm to "
@@ -277,6 +281,7 @@ ARGOSY_OP(embedding_renorm_, EmbeddingRenormAttrs)
     .input("x", kIndex)
     .output("out")
     .writes({0})
+    .infer(renorm_infer)
     .kernel("loop", renorm_run)
     .strided()
     .done();

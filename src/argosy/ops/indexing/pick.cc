@@ -395,7 +395,8 @@ void put_run(KernelFrame& f, const PutAlongAttrs& a) {
 }
 
 // Whether an element of indices is the last that names its place.
-void last_infer(InferContext& c, const AlongAttrs&) {
+void last_infer(InferContext& c, const AlongAttrs& a) {
+  check_along(c.name(), c.in[0], c.in[1], normalize_axis(c.name(), a.axis, c.in[0].rank()));
   c.out[0] = {c.in[1].shape(), DType::bool_};
 }
 void last_run(KernelFrame& f, const AlongAttrs& a) {

@@ -43,9 +43,16 @@ Tensors back_to_x(const GradCall& c) {
 
 // What -1 stands for beside a 0: the sizes other than 0 stay together.
 int64_t open_size(const Shape& x, const Shape& wanted) {
-  int64_t have = 1, named = 1;
-  for (int64_t size : x) have *= size ? size : 1;
-  for (int64_t size : wanted) named *= size > 0 ? size : 1;
+  auto product = [](const Shape& sizes) {
+    int64_t n = 1;
+    bool overflow = false;
+    for (int64_t size : sizes)
+      if (size > 0) overflow |= __builtin_mul_overflow(n, size, &n);
+    ARGOSY_CHECK(!overflow, invalid_argument)
+        << "[reshape] the sizes of " << sizes << " multiply to more than 2^63.";
+    return n;
+  };
+  const int64_t have = product(x), named = product(wanted);
   return have % named ? 0 : have / named;
 }
 
@@ -53,7 +60,7 @@ Shape reshaped(const Shape& x, const IntArray& wanted) {
   Shape out;
   int open = -1;
   int64_t rest = 1;
-  bool known = true;
+  bool known = true, none = false, overflow = false;
   for (size_t i = 0; i < wanted.size(); ++i) {
     int64_t size = wanted[i];
     bool symbolic = std::any_of(wanted.symbols.begin(), wanted.symbols.end(),
@@ -76,10 +83,14 @@ Shape reshaped(const Shape& x, const IntArray& wanted) {
       ARGOSY_CHECK(size >= 0 || wanted[i] == 0, invalid_argument)
           << "[reshape] sizes must be -1 or more, got " << size << " at position " << i << '.';
       known &= size >= 0;
-      if (size >= 0) rest *= size;
+      none |= size == 0;
+      if (size > 0) overflow |= __builtin_mul_overflow(rest, size, &rest);
     }
     out.push_back(size);
   }
+  ARGOSY_CHECK(none || !overflow, invalid_argument)
+      << "[reshape] a shape must have less than 2^63 elements, got " << Shape(wanted.values) << '.';
+  if (none) rest = 0;
   int64_t numel = x.numel();
   if (numel < 0 || !known) return out;
   if (open >= 0) {

@@ -6,6 +6,7 @@
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
 #include "argosy/ops/norm/parts.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 namespace argosy::ops {
@@ -60,6 +61,8 @@ void batch_norm_run(KernelFrame& f, const BatchNormAttrs& a) {
 
 void batch_norm_grad_infer(InferContext& c, const BatchNormGradAttrs& a) {
   infer_parameter_grads(c, a.channel_last, a.bias);
+  for (size_t statistic : {2, 3})
+    expect_size(c, statistic, c.in[0].dim(channel_axis(c.in[0], a.channel_last)));
 }
 
 void batch_norm_grad_run(KernelFrame& f, const BatchNormGradAttrs& a) {

@@ -3,6 +3,7 @@
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
 #include "argosy/ops/norm/parts.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Normalization over trailing axes: layer_norm and rms_norm.
@@ -63,8 +64,17 @@ void layer_norm_run(KernelFrame& f, const LayerNormAttrs& a) {
 
 void layer_norm_grad_infer(InferContext& c, const LayerNormGradAttrs& a) {
   const Tensor &x = c.in[0], &weight = c.in[1];
-  Shape inner = split_shape(x.shape(), a.begin_norm_axis).inner;
-  DType wide = statistics_dtype(x.dtype());
+  const Split s = split_shape(x.shape(), a.begin_norm_axis);
+  const Shape& inner = s.inner;
+  const DType wide = statistics_dtype(x.dtype());
+  expect_size(c, 1, inner.numel());
+  for (size_t i : {2, 3}) {
+    if (i == 2 && a.rms) continue;  // not read
+    expect_size(c, i, s.outer.numel());
+    expect_dtype(c, i, wide);
+  }
+  expect_shape(c, 4, x.shape());
+  expect_dtype(c, 4, x.dtype());
   c.out[1] = {weight.defined() ? weight.shape() : Shape{0},
               weight.defined() ? weight.dtype() : wide};
   c.out[2] = {a.bias ? inner : Shape{0}, weight.defined() ? weight.dtype() : wide};

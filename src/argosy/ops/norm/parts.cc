@@ -41,7 +41,9 @@ void infer_parameter_grads(op::InferContext& c, bool channel_last, bool bias) {
   const Tensor &x = c.in[0], &weight = c.in[1];
   const DType wide = statistics_dtype(x.dtype());
   expect_rank(c, 0, 2, kMaxRank);
+  for (size_t statistic : {2, 3}) expect_dtype(c, statistic, wide);
   expect_shape(c, 4, x.shape());
+  expect_dtype(c, 4, x.dtype());
   const int64_t channels = x.dim(channel_axis(x, channel_last));
   expect_size(c, 1, channels);
   c.out[1] = {{weight.defined() ? channels : 0}, wide};

@@ -7,6 +7,7 @@
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/sparse/sparse.h"
 
 namespace argosy::ops {
@@ -160,8 +161,13 @@ void add_rows_infer(InferContext& c, const NoAttrs&) {
         << "[add_rows] tensors must have one form: tensor 0 is " << xs[0] << ", another is " << x
         << '.';
     if (x.layout() != Layout::row_sparse) c.out[0].layout = Layout::strided;
-    for (int d = 0; d < x.rank(); ++d)
-      if (c.out[0].shape[d] < 0) c.out[0].shape[d] = x.dim(d);
+    for (int d = 0; d < x.rank(); ++d) {
+      int64_t& size = c.out[0].shape[d];
+      ARGOSY_CHECK(may_equal(size, x.dim(d)), invalid_argument)
+          << "[add_rows] tensors must have one shape: tensor 0 is " << xs[0] << ", another is " << x
+          << '.';
+      if (size < 0) size = x.dim(d);
+    }
   }
 }
 
