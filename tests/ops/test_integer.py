@@ -13,7 +13,9 @@ COVERS = {
     "dequantize_affine": "test_numbers_of_codes",
     "pack_integer_linear": "test_products",
     "integer_linear": "test_products",
+    "integer_conv2d": "test_convolutions",
 }
+AS_NUMBERS = ("float32", 1.0, 0.0, 0.0, 255.0)  # the results: no codes
 LIMITS = {"uint8": (0, 255), "int8": (-128, 127), "int32": (-(2**31), 2**31 - 1)}
 
 
@@ -28,16 +30,16 @@ def t(x):
 
 def packed(w):
     try:
-        return ops.pack_integer_linear(t(w), *w.shape, 0, *PLAIN)
+        return ops.pack_integer_linear(t(w), *w.shape, 0, *PLAIN, *AS_NUMBERS)
     except NotImplementedError as error:
         assert "8-bit dot products" in str(error)
         pytest.skip("a machine without 8-bit dot products")
 
 
-def product(x, w, factor, zero=0, bias=None, residual=None, post="", a=0.0, b=0.0, scale=1.0, shift=0.0):  # fmt: skip
+def product(x, w, factor, zero=0, bias=None, residual=None, post="", a=0.0, b=0.0, scale=1.0, shift=0.0, result=AS_NUMBERS):  # fmt: skip
     out = ops.integer_linear(
         t(x), packed(w), optional(bias), optional(residual), t(factor),
-        None, *w.shape, zero, post, a, b, scale, shift,
+        None, *w.shape, zero, post, a, b, scale, shift, *result,
     )  # fmt: skip
     return out.numpy()
 
@@ -136,7 +138,7 @@ def test_extremes_do_not_overflow():
     assert product(x, w, ones, 0)[0, 0] == -255.0 * 128 * k
     assert product(x, w, ones, 255)[0, 0] == 0
     with pytest.raises(NotImplementedError, match="8-bit dot products"):
-        ops.pack_integer_linear(t(np.ones((k + 1, 1), "int8")), k + 1, 1, 0, *PLAIN)
+        ops.pack_integer_linear(t(np.ones((k + 1, 1), "int8")), k + 1, 1, 0, *PLAIN, *AS_NUMBERS)
 
 
 def test_products_of_nothing_and_of_many_dimensions():
@@ -164,11 +166,13 @@ def test_a_zero_point_that_is_an_operand():
     x, w = codes(9, 40), codes(40, 33, dtype="int8", seed=1)
     ones = np.ones(33, "float32")
     zero = t(np.array([100], "int32"))
-    out = ops.integer_linear(t(x), packed(w), None, None, t(ones), zero, 40, 33, 28, *PLAIN)
+    out = ops.integer_linear(
+        t(x), packed(w), None, None, t(ones), zero, 40, 33, 28, *PLAIN, *AS_NUMBERS
+    )
     np.testing.assert_array_equal(out.numpy(), exact(x, w, 128).astype("float32"))
     with pytest.raises(ValueError, match="expected a code of 8 bits, got 300"):
         ops.integer_linear(
-            t(x), packed(w), None, None, t(ones), t(np.int32(300)), 40, 33, 0, *PLAIN
+            t(x), packed(w), None, None, t(ones), t(np.int32(300)), 40, 33, 0, *PLAIN, *AS_NUMBERS
         )
 
 
@@ -176,12 +180,129 @@ def test_wrong_operands():
     w, ones = codes(20, 64, dtype="int8"), np.ones(64, "float32")
     weights = packed(w)
     with pytest.raises(ValueError, match=r"\[integer_linear\] expected x \[.., 20\]"):
-        ops.integer_linear(t(codes(3, 21)), weights, None, None, t(ones), None, 20, 64, 0, *PLAIN)
+        ops.integer_linear(
+            t(codes(3, 21)), weights, None, None, t(ones), None, 20, 64, 0, *PLAIN, *AS_NUMBERS
+        )
     with pytest.raises(ValueError, match="expected a code of 8 bits, got 256"):
-        ops.integer_linear(t(codes(3, 20)), weights, None, None, t(ones), None, 20, 64, 256, *PLAIN)
+        ops.integer_linear(
+            t(codes(3, 20)), weights, None, None, t(ones), None, 20, 64, 256, *PLAIN, *AS_NUMBERS
+        )
     with pytest.raises(ValueError, match="packed bytes"):
         ops.integer_linear(
-            t(codes(3, 20)), weights[:-1], None, None, t(ones), None, 20, 64, 0, *PLAIN
+            t(codes(3, 20)), weights[:-1], None, None, t(ones), None, 20, 64, 0, *PLAIN, *AS_NUMBERS
         )
     with pytest.raises(ValueError, match="no activation 'tan'"):
-        ops.integer_linear(t(codes(3, 20)), weights, None, None, t(ones), None, 20, 64, 0, "tan", *PLAIN[1:])  # fmt: skip
+        ops.integer_linear(t(codes(3, 20)), weights, None, None, t(ones), None, 20, 64, 0, "tan", *PLAIN[1:], *AS_NUMBERS)  # fmt: skip
+    with pytest.raises(ValueError, match="dtype: expected float32, uint8 or int8, got int32"):
+        ops.integer_linear(t(codes(3, 20)), weights, None, None, t(ones), None, 20, 64, 0, *PLAIN, "int32", *AS_NUMBERS[1:])  # fmt: skip
+    with pytest.raises(ValueError, match="a positive step"):
+        ops.integer_linear(t(codes(3, 20)), weights, None, None, t(ones), None, 20, 64, 0, *PLAIN, "uint8", 0.0, *AS_NUMBERS[2:])  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("m, n", [(1, 7), (6, 64), (101, 90)])
+def test_products_as_codes(dtype, m, n):
+    """Those that quantize_affine makes of the numbers, bit for bit."""
+    x, w = codes(m, 40), codes(40, n, dtype="int8", seed=1)
+    factor = np.random.RandomState(2).uniform(1e-3, 2e-3, n).astype("float32")
+    residual = np.random.RandomState(4).uniform(-9, 9, (m, n)).astype("float32")
+    low, high = LIMITS[dtype]
+    numbers = product(x, w, factor, 120, None, residual, "relu")
+    wanted = ops.quantize_affine(t(numbers), t(np.float32(0.37)), t(np.float32(3)), float(low), float(high), dtype)  # fmt: skip
+    got = product(x, w, factor, 120, None, residual, "relu", result=(dtype, 0.37, 3.0, low, high))
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got, wanted.numpy())
+
+
+def test_what_is_no_number_as_code():
+    x, w = codes(1, 4), codes(4, 3, dtype="int8")
+    factor = np.array([np.nan, np.inf, 1.0], "float32")
+    got = product(x, w, factor, 0, result=("uint8", 1.0, 9.0, 2.0, 250.0))
+    assert got[0, 0] == 2 and got[0, 1] in (2, 250)
+
+
+# --- convolutions ---
+
+
+def convolution(x, w, factor, zero, stride, padding, dilation, bias=None, residual=None, post="", result=AS_NUMBERS):  # fmt: skip
+    """x [n, h, w, in], w [out, in, kernel..]."""
+    cout, cin, *kernel = w.shape
+    matrix = np.ascontiguousarray(w.transpose(2, 3, 1, 0)).reshape(-1, cout)
+    out = ops.integer_conv2d(
+        t(x), packed(matrix), optional(bias), optional(residual), t(factor),
+        cin, cout, zero, kernel, [stride] * 2, padding, [dilation] * 2,
+        post, 0.0, 0.0, 1.0, 0.0, *result,
+    )  # fmt: skip
+    return out.numpy()
+
+
+def sums_of_windows(x, w, zero, stride, padding, dilation):
+    wide = x.astype("int64") - zero
+    top, bottom, left, right = padding
+    wide = np.pad(wide, ((0, 0), (top, bottom), (left, right), (0, 0)))
+    kh, kw = w.shape[2:]
+    h = (wide.shape[1] - dilation * (kh - 1) - 1) // stride + 1
+    width = (wide.shape[2] - dilation * (kw - 1) - 1) // stride + 1
+    total = np.zeros((x.shape[0], h, width, w.shape[0]), "int64")
+    for i in range(kh):
+        for j in range(kw):
+            rows = slice(i * dilation, i * dilation + (h - 1) * stride + 1, stride)
+            columns = slice(j * dilation, j * dilation + (width - 1) * stride + 1, stride)
+            total += wide[:, rows, columns] @ w[:, :, i, j].T.astype("int64")
+    return total
+
+
+@pytest.mark.parametrize("dtype, zero", [("uint8", 0), ("uint8", 131), ("int8", 0), ("int8", -7)])
+@pytest.mark.parametrize(
+    "shape, cout, kernel, stride, padding, dilation",
+    [
+        ((1, 5, 6, 3), 4, (1, 1), 1, (0, 0, 0, 0), 1),
+        ((2, 9, 8, 16), 70, (1, 1), 1, (0, 0, 0, 0), 1),
+        ((2, 9, 8, 16), 70, (1, 1), 2, (0, 0, 0, 0), 1),
+        ((1, 7, 7, 5), 8, (3, 3), 1, (1, 1, 1, 1), 1),
+        ((2, 13, 14, 8), 130, (3, 3), 2, (1, 0, 0, 2), 1),
+        ((1, 15, 16, 4), 65, (3, 2), 1, (2, 2, 3, 0), 2),
+        ((1, 30, 31, 3), 64, (7, 7), 2, (3, 3, 3, 3), 1),
+        ((0, 4, 4, 4), 8, (3, 3), 1, (1, 1, 1, 1), 1),
+    ],
+)
+def test_convolutions(shape, cout, kernel, stride, padding, dilation, dtype, zero):
+    x, w = codes(*shape, dtype=dtype), codes(cout, shape[3], *kernel, dtype="int8", seed=1)
+    where = (stride, list(padding), dilation)
+    sums = sums_of_windows(x, w, zero, *where)
+    ones = np.ones(cout, "float32")
+    np.testing.assert_array_equal(convolution(x, w, ones, zero, *where), sums.astype("float32"))
+    factor = np.random.RandomState(2).uniform(0.01, 0.1, cout).astype("float32")
+    bias = np.random.RandomState(3).uniform(-9, 9, cout).astype("float32")
+    residual = np.random.RandomState(4).uniform(-9, 9, sums.shape).astype("float32")
+    got = convolution(x, w, factor, zero, *where, bias, residual, "relu")
+    wanted = np.maximum(sums * factor.astype("float64") + bias + residual, 0)
+    np.testing.assert_allclose(got, wanted, 1e-5, 1e-5 * max(1, np.abs(wanted).max(initial=0)))
+    narrow = convolution(x, w, factor, zero, *where, bias, residual, "relu", ("uint8", 2.5, 7.0, 0.0, 255.0))  # fmt: skip
+    codes_of_it = ops.quantize_affine(t(got), t(np.float32(2.5)), t(np.float32(7)), 0.0, 255.0, "uint8")  # fmt: skip
+    np.testing.assert_array_equal(narrow, codes_of_it.numpy())
+
+
+def test_convolutions_do_not_depend_on_threads():
+    x, w = codes(2, 20, 21, 24), codes(200, 24, 3, 3, dtype="int8", seed=1)
+    factor = np.random.RandomState(2).uniform(0.01, 0.1, 200).astype("float32")
+    before, results = _core.num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            _core.set_num_threads(threads)
+            results.append(convolution(x, w, factor, 100, 1, [1, 1, 1, 1], 1))
+    finally:
+        _core.set_num_threads(before)
+    assert all(np.array_equal(results[0], other) for other in results)
+
+
+def test_wrong_operands_of_convolutions():
+    w, ones = codes(8, 4, 3, 3, dtype="int8"), np.ones(8, "float32")
+    with pytest.raises(ValueError, match=r"expected x \[n, h, w, 4\]"):
+        convolution(codes(1, 5, 5, 3), w, ones, 0, 1, [0] * 4, 1)
+    with pytest.raises(ValueError, match="the kernel does not fit"):
+        convolution(codes(1, 2, 5, 4), w, ones, 0, 1, [0] * 4, 1)
+    with pytest.raises(ValueError, match="check the attributes"):
+        convolution(codes(1, 5, 5, 4), w, ones, 0, 0, [0] * 4, 1)
+    with pytest.raises(ValueError, match="expected a code of int8, got 200"):
+        convolution(codes(1, 5, 5, 4, dtype="int8"), w, ones, 200, 1, [0] * 4, 1)

@@ -45,6 +45,8 @@ def attribute(name, value):
         return head + field(2, value) + field(20, 1)
     if isinstance(value, int):
         return head + field(3, value) + field(20, 2)
+    if value and isinstance(value[0], float):
+        return head + b"".join(field(7, float(v)) for v in value) + field(20, 6)
     return head + b"".join(field(8, int(v)) for v in value) + field(20, 7)
 
 

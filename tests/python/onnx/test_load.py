@@ -397,3 +397,22 @@ def test_convert(tmp_path, capsys):
         path.write_bytes(content)
         assert main(["convert", str(path), str(tmp_path / "out")]) == 1
         assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_places_of_a_dilated_pool(order):
+    x = np.random.default_rng(0).standard_normal((2, 3, 7, 8)).astype("float32")
+    text = node("MaxPool", ["x"], ["y", "places"], kernel_shape=[2, 3], dilations=[3, 2],
+                strides=[2, 1], pads=[1, 0, 0, 1], storage_order=order)  # fmt: skip
+    declared = [value("x", "float32", x.shape)]
+    file = model([text], declared, [value("y", "float32", None), value("places", "int64", None)])
+    y, places = (t.numpy() for t in paddle.onnx.load(file)(x))
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 0), (0, 1)), constant_values=-np.inf)
+    for at in np.ndindex(y.shape):
+        window = {}
+        for i, j in np.ndindex(2, 3):
+            row, column = at[2] * 2 + 3 * i, at[3] + 2 * j
+            plane = (at[0] * 3 + at[1]) * 56
+            place = (row - 1) * 8 + column if order == 0 else column * 7 + row - 1
+            window[padded[at[0], at[1], row, column]] = plane + place
+        assert y[at] == max(window) and places[at] == window[max(window)]

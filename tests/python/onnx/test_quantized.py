@@ -34,14 +34,14 @@ def weights(g, array, scale, zero=None, axis=1):
 
 def integer_steps(build, shape, declared, tmp_path):
     steps = check(build, shape, declared, tmp_path)
-    if "integer_linear" not in steps and not has_dot_products():
+    if not has_dot_products():
         pytest.skip("a machine without 8-bit dot products")
     return steps
 
 
 def has_dot_products():
     try:
-        _core.ops.pack_integer_linear(paddle.ones([4, 4], "int8"), 4, 4, 0, "", 0.0, 0.0, 1.0, 0.0)
+        _core.ops.pack_integer_linear(paddle.ones([4, 4], "int8"), 4, 4, 0, "", 0.0, 0.0, 1.0, 0.0, "float32", 1.0, 0.0, 0.0, 255.0)  # fmt: skip
     except NotImplementedError:
         return False
     return True
@@ -67,7 +67,61 @@ def test_two_layers(dtype, zero, tmp_path):
         return x
 
     steps = integer_steps(build, (3, 7, 64), ["n", "t", 64], tmp_path)
-    assert steps == ["quantize_affine", "integer_linear"] * 2
+    assert steps == ["quantize_affine", "integer_linear", "integer_linear"]
+
+
+def convolved(g, x, cin, cout, kernel=3, **attributes):
+    # Steps that are powers of two, so that sums of numbers are exact, too.
+    w = weights(g, codes(cout, cin, kernel, kernel), np.full(cout, 2**-7, "float32"), axis=0)
+    pads = [kernel // 2] * 4
+    return g("Conv", x, w, g.weights(cout), pads=pads, kernel_shape=[kernel] * 2, **attributes)
+
+
+def test_convolutions(tmp_path):
+    """A block with a residual: its codes stay codes, with channels last, between the convolutions."""
+
+    def build(g, x):
+        x = g("Relu", convolved(g, rounded(g, x, 2**-5), 16, 32, strides=[2, 2]))
+        x = rounded(g, x, 2.0, np.uint8(0))
+        y = g("Relu", convolved(g, x, 32, 32))
+        y = convolved(g, rounded(g, y, 8.0, np.uint8(0)), 32, 32, kernel=1)
+        return g("GlobalAveragePool", g("Relu", g("Add", y, x)))
+
+    steps = integer_steps(build, (2, 16, 12, 10), ["n", 16, "h", "w"], tmp_path)
+    assert steps.count("integer_conv2d") == 3 and steps.count("quantize_affine") == 1
+    assert steps.count("transpose") <= 2  # of what is fed and fetched
+
+
+def test_convolutions_of_groups_stay_products_of_numbers(tmp_path):
+    def build(g, x):
+        w = weights(g, codes(64, 16, 3, 3), np.float32(0.004))
+        y = g("Conv", rounded(g, x), w, group=2, kernel_shape=[3, 3])
+        w = weights(g, codes(64, 1, 5, 5), np.float32(0.004))
+        return g("Conv", rounded(g, y, 0.5), w, group=64, kernel_shape=[5, 5])
+
+    assert "integer_conv2d" not in check(build, (2, 32, 12, 10), ["n", 32, 12, 10], tmp_path)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_qlinear_conv(bias, tmp_path):
+    def build(g, x):
+        def number(value, dtype="float32"):
+            return g.constant(np.array(value, dtype))
+
+        scale, zero = number(2**-5), number(120, "uint8")
+        codes_of_x = g("QuantizeLinear", x, scale, zero)
+        more = [g.constant(RNG.integers(-999, 999, 48).astype("int32"))] if bias else []
+        w_scale, w_zero = (
+            g.constant(np.full(48, 2**-7, "float32")),
+            g.constant(np.zeros(48, "int8")),
+        )
+        y = g("QLinearConv", codes_of_x, scale, zero, g.constant(codes(48, 16, 3, 3)), w_scale, w_zero,
+              number(2.0), number(100, "uint8"), *more, kernel_shape=[3, 3])  # fmt: skip
+        return g("DequantizeLinear", y, number(2.0), number(100, "uint8"))
+
+    steps = integer_steps(build, (2, 16, 9, 8), ["n", 16, 9, 8], tmp_path)
+    if has_dot_products():
+        assert "integer_conv2d" in steps
 
 
 def test_transposed_weights(tmp_path):

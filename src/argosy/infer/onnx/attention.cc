@@ -2,44 +2,13 @@
 #include <limits>
 
 #include "argosy/infer/onnx/common.h"
+#include "argosy/infer/onnx/heads.h"
 #include "argosy/infer/onnx/loop.h"
 #include "argosy/ops/activation/activation.h"
 
 // Attention and what stands around it in language models.
 namespace argosy::infer::onnx {
 namespace {
-
-// [batch, length, heads * size] as [batch, heads, length, size].
-Tensor with_heads(const Node& n, const Tensor& x, int64_t heads) {
-  n.expect(heads > 0 && x.rank() == 3 && (x.dim(2) < 0 || x.dim(2) % heads == 0),
-           "the number of heads does not divide the last dimension");
-  op::IntArray shape;
-  ops::push_size(shape, x, 0);
-  ops::push_size(shape, x, 1);
-  push(shape, heads);
-  push(shape, x.dim(2) < 0 ? -1 : x.dim(2) / heads);
-  return ops::transpose(ops::reshape(x, shape), {0, 2, 1, 3});
-}
-
-Tensor without_heads(const Tensor& x) {
-  return ops::flatten(ops::transpose(x, {0, 2, 1, 3}), 2, 3);
-}
-
-// Each head `times` times, one copy beside the other.
-Tensor repeated(const Tensor& x, int64_t times) {
-  if (times == 1) return x;
-  op::IntArray shape = shape_of(x), apart;
-  for (size_t i = 0; i < 2; ++i) push(apart, shape, i);
-  push(apart, times);
-  for (size_t i = 2; i < 4; ++i) push(apart, shape, i);
-  return ops::flatten(ops::expand(ops::unsqueeze(x, op::IntArray{2}), apart), 1, 2);
-}
-
-struct Bias {
-  Tensor allowed;  // bool, undefined: everything
-  Tensor added;    // to the scores, undefined: nothing
-  void allow(const Tensor& t) { allowed = allowed.defined() ? ops::logical_and(allowed, t) : t; }
-};
 
 // Which keys a query sees, by where both are.
 void limit_by_place(const Node& n, const Tensor& q, const Tensor& k, const Tensor& past,
@@ -96,8 +65,8 @@ Items attention(const Node& n) {
   const Tensor present_k = k, present_v = v;
   n.expect(q.dim(1) > 0 && k.dim(1) > 0 && q.dim(1) % k.dim(1) == 0, "the heads do not fit");
   const int64_t group = q.dim(1) / k.dim(1);
-  k = repeated(k, group);
-  v = repeated(v, group);
+  k = repeated_heads(k, group);
+  v = repeated_heads(v, group);
 
   Bias bias;
   limit_by_place(n, q, k, past_k, valid, &bias);
@@ -108,27 +77,12 @@ Items attention(const Node& n) {
     if (q.dim(3) < 0) n.session.need_shapes(n);
     scale = 1 / std::sqrt(static_cast<double>(q.dim(3)));
   }
-  const double cap = n.real("softcap", 0), root = std::sqrt(scale);
   const int64_t mode = n.integer("qk_matmul_output_mode", 0);
-  const auto precision = dtype_of_element(n.element_attribute("softmax_precision", 0));
-  Tensor scores = ops::matmul(ops::scale(q, root), ops::scale(k, root), false, true);
-  Tensor shown = scores;
-  if (cap > 0) scores = ops::scale(ops::tanh(ops::scale(scores, 1 / cap)), cap);
-  if (mode == 1) shown = scores;
-  if (bias.added.defined()) scores = ops::add(scores, as(bias.added, scores.dtype()));
-  if (bias.allowed.defined())
-    scores =
-        ops::where(bias.allowed, scores, number(-std::numeric_limits<double>::infinity(), scores));
-  if (mode == 2) shown = scores;
-  const DType dtype = scores.dtype();
-  Tensor weights = ops::softmax(precision ? as(scores, *precision) : scores, -1);
-  // A query that sees no key gives zeros.
-  if (bias.allowed.defined() || bias.added.defined())
-    weights = ops::where(ops::isnan(weights), number(0, weights), weights);
-  weights = as(weights, dtype);
-  if (mode == 3) shown = weights;
-  const Tensor y = ops::matmul(weights, v);
-  return {packed ? without_heads(y) : y, present_k, present_v, shown};
+  const Attended a = attend(q, k, v, scale, bias, n.real("softcap", 0),
+                            dtype_of_element(n.element_attribute("softmax_precision", 0)));
+  n.expect(mode >= 0 && mode <= 3, "qk_matmul_output_mode is none of the known ones");
+  const Tensor shown[] = {a.products, a.capped, a.biased, a.weights};
+  return {packed ? without_heads(a.y) : a.y, present_k, present_v, shown[mode]};
 }
 
 Items rotary(const Node& n) {
@@ -212,7 +166,8 @@ Items linear_attention(const Node& n) {
     const Tensor query = ops::unsqueeze(ops::scale(now(q), scale), op::IntArray{2});
     Round r;
     r.carried = {s};
-    r.scanned = {ops::squeeze(ops::matmul(query, repeated(s, q_heads / heads)), op::IntArray{2})};
+    r.scanned = {
+        ops::squeeze(ops::matmul(query, repeated_heads(s, q_heads / heads)), op::IntArray{2})};
     return r;
   };
   const Items out = run_loop(n, loop);

@@ -230,6 +230,26 @@ Tensor whole_indices(const Node& n, const Tensor& x, Tensor index) {
   return ops::add(places, ops::multiply(planes, plane));
 }
 
+// The largest element of each dilated window and, where it is asked for, its place in the plane.
+std::pair<Tensor, Tensor> dilated_max(const Node& n, const Tensor& x, const Window& w, bool ceil) {
+  const double least = -std::numeric_limits<double>::infinity();
+  const std::vector<int64_t> counts = counts_of(n, x, w, ceil);
+  const Tensor values = ops::stack(taps(x, w, counts, least), 0);
+  const Tensor largest = ops::max(values, op::IntArray{0});
+  if (!n.wants(1)) return {largest, {}};
+  op::IntArray plane{1, 1};
+  int64_t count = 1;
+  for (int d = 2; d < x.rank(); ++d) {
+    push(plane, x.dim(d));
+    count *= x.dim(d);
+  }
+  check_folded(n, plane);
+  const Tensor places = ops::reshape(positions(op::IntArray{count}), plane);
+  const Tensor all = ops::expand(ops::stack(taps(places, w, counts, 0), 0), shape_of(values));
+  const Tensor index = call("take_along", {all, ops::argmax(values, 0, true)}, {{"axis", 0}});
+  return {largest, ops::squeeze(index, op::IntArray{0})};
+}
+
 Items max_pool(const Node& n) {
   const Tensor& given = n.in();
   const bool ceil = n.flag("ceil_mode");
@@ -237,11 +257,10 @@ Items max_pool(const Node& n) {
   const Window w = window_of(n, given, n.integers("kernel_shape"), SamePadding::in_op);
   const Tensor x = is_floating(given.dtype()) ? given : as(given, DType::float32);
   if (is_dilated(w)) {
-    if (n.wants(1)) n.unsupported("places of a dilated pool");
-    const double least = -std::numeric_limits<double>::infinity();
-    return {
-        as(ops::max(ops::stack(taps(x, w, counts_of(n, x, w, ceil), least), 0), op::IntArray{0}),
-           given.dtype())};
+    const auto [largest, place] = dilated_max(n, x, w, ceil);
+    Items items{as(largest, given.dtype())};
+    if (place.defined()) items.emplace_back(whole_indices(n, x, place));
+    return items;
   }
   const char* tail = n.wants(1) ? "_with_index" : "";
   const Rounding rounding = rounding_of(n, x, w, ceil);

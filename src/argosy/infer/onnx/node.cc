@@ -187,17 +187,45 @@ void Node::check_attributes_read() const {
 
 // --- rows ---
 
+Items Node::run_as(const char* op, int64_t opset, Items in) const {
+  const Node other(session, proto, opset, std::move(in));
+  Items out = find_row("", op)->convert(other);
+  read_.merge(other.read_);
+  return out;
+}
+
+namespace {
+
+using Rows = std::unordered_map<std::string_view, const Row*>;
+
+Rows rows_of(std::initializer_list<std::span<const Row> (*)()> families) {
+  Rows map;
+  for (const auto family : families)
+    for (const Row& row : family()) map.emplace(row.name, &row);
+  return map;
+}
+
+const Rows& default_rows() {
+  static const Rows rows =
+      rows_of({activation_rows, attention_rows, control_rows, conv_rows, creation_rows, index_rows,
+               linear_rows, loss_rows, math_rows, norm_rows, quantize_rows, reduce_rows, rnn_rows,
+               sequence_rows, shape_rows, signal_rows, vision_rows});
+  return rows;
+}
+
+const Rows& rows_of_microsoft() {
+  static const Rows rows =
+      rows_of({microsoft_rows, microsoft_attention_rows, microsoft_quantized_rows});
+  return rows;
+}
+
+}  // namespace
+
 const Row* find_row(const std::string& domain, const std::string& op) {
-  if (!domain.empty() && domain != "ai.onnx") return nullptr;
-  static const auto rows = [] {
-    std::unordered_map<std::string_view, const Row*> map;
-    for (auto family : {activation_rows, attention_rows, control_rows, conv_rows, creation_rows,
-                        index_rows, linear_rows, loss_rows, math_rows, norm_rows, quantize_rows,
-                        reduce_rows, rnn_rows, sequence_rows, shape_rows, signal_rows, vision_rows})
-      for (const Row& row : family()) map.emplace(row.name, &row);
-    return map;
-  }();
-  auto it = rows.find(op);
+  const bool is_default = domain.empty() || domain == "ai.onnx";
+  if (!is_default && domain != "com.microsoft") return nullptr;
+  const Rows& rows = is_default ? default_rows() : rows_of_microsoft();
+  const auto it = rows.find(op);
   return it == rows.end() ? nullptr : it->second;
 }
 

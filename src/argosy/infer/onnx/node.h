@@ -79,8 +79,11 @@ class Node {
   // --- outputs ---
   size_t outputs() const;
   bool wants(size_t i) const;
-  // Is the first one the second operand of a product in the main graph?
+  // Is the first one the second operand of a product or convolution in the main graph?
   bool is_multiplied() const;
+
+  // What a row of the default domain makes of other inputs with this node's attributes.
+  Items run_as(const char* op, int64_t opset, Items in) const;
 
   // --- attributes ---
   bool has_attribute(const char* name) const { return find(name) != nullptr; }
@@ -141,6 +144,10 @@ std::span<const Row> sequence_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> signal_rows();
 std::span<const Row> vision_rows();
+// Of the domain com.microsoft, which ONNX Runtime's tools write.
+std::span<const Row> microsoft_rows();
+std::span<const Row> microsoft_attention_rows();
+std::span<const Row> microsoft_quantized_rows();
 
 // Null where no family has it.
 const Row* find_row(const std::string& domain, const std::string& op);

@@ -118,10 +118,16 @@ Items mean_variance(const Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", batch_norm},           {"GroupNormalization", group_norm},
-    {"InstanceNormalization", instance_norm},     {"LRN", lrn},
-    {"LayerNormalization", layer_norm},           {"LpNormalization", lp_norm},
-    {"MeanVarianceNormalization", mean_variance}, {"RMSNormalization", rms_norm},
+    {"BatchNormalization", batch_norm},
+    {"GroupNormalization", group_norm},
+    {"InstanceNormalization", instance_norm},
+    {"LRN", lrn},
+    {"LayerNormalization", layer_norm},
+    {"LpNormalization", lp_norm},
+    {"MeanVarianceNormalization", mean_variance},
+    {"RMSNormalization", rms_norm},
+    // As ONNX Runtime writes it, in the default domain.
+    {"SimplifiedLayerNormalization", rms_norm},
 };
 
 }  // namespace

@@ -34,12 +34,17 @@ Item to_integers(const Tensor& x, const Tensor& zero, int element) {
   return {as(ops::clip(y, range.low, range.high), *dtype_of_element(element)), element};
 }
 
+// A matrix, or weights of a convolution, of which it matters how they are multiplied.
+bool is_large(const Tensor& x) {
+  constexpr int64_t kLeast = 1024;  // elements
+  return !x.symbolic() && (x.rank() == 2 || x.rank() == 4) && x.numel() >= kLeast;
+}
+
 // The matrix of a product as an operation of the Program though its operands are known: its codes
 // are a quarter of the numbers, and passes multiply codes by codes.
 Tensor later_numbers(const Node& n, const Tensor& x, const Tensor& scale, const Tensor& zero) {
-  constexpr int64_t kLeast = 1024;  // elements
   auto numbers = [&] { return call("dequantize_affine", {x, scale, zero}); };
-  if (x.rank() != 2 || x.symbolic() || x.numel() < kLeast || !n.is_multiplied()) return numbers();
+  if (!is_large(x) || !n.is_multiplied()) return numbers();
   const program::Recording recording = n.session.recording();
   return numbers();
 }
@@ -131,21 +136,53 @@ Items qlinear_matmul(const Node& n) {
   return {to_integers(ops::multiply(as(sum, wide), scale), by_rows(n.in(7)), n.element(7))};
 }
 
-// Sums of products of 8-bit numbers, exact in float64.
+// Sums of products of 8-bit numbers, exact in float64, and in float32 where they are few.
 Tensor integer_convolution(const Node& n, size_t x, size_t xz, size_t w, size_t wz) {
+  constexpr int64_t kFew = (int64_t{1} << 24) / (255 * 255);
   Tensor zero = n.optional(wz);
   if (zero.defined() && zero.rank() == 1 && zero.dim(0) != 1) zero = along(zero, 0, n.rank(w));
-  return convolve(n, centered(n.in(x), n.optional(xz), DType::float64, 0),
-                  centered(n.in(w), zero, DType::float64, 0), Tensor());
+  int64_t terms = 1;
+  for (int d = 1; d < n.rank(w); ++d) terms *= std::clamp<int64_t>(n.in(w).dim(d), 0, kFew + 1);
+  const DType wide = terms >= 0 && terms <= kFew ? DType::float32 : DType::float64;
+  return convolve(n, centered(n.in(x), n.optional(xz), wide, 0), centered(n.in(w), zero, wide, 0),
+                  Tensor());
 }
 
 Items conv_integer(const Node& n) {
   return {as(integer_convolution(n, 0, 2, 1, 3), DType::int32)};
 }
 
+// As numbers that stand for codes, of which passes multiply the codes.
+Items large_qlinear_conv(const Node& n) {
+  const DType wide = DType::float32;
+  const auto one = [&](size_t i) { return ops::reshape(as(n.in(i), wide), op::IntArray{}); };
+  // One number, or one for each channel of the result.
+  const auto by_channels = [&](size_t i) {
+    const Tensor t = as(n.in(i), wide);
+    return t.rank() == 1 && t.dim(0) != 1 ? along(t, 0, 4) : ops::reshape(t, op::IntArray{});
+  };
+  const Tensor x = call("dequantize_affine", {n.in(0), one(1), one(2)});
+  const Tensor scale = by_channels(4), zero = by_channels(5);
+  const Tensor w = [&] {
+    const program::Recording recording = n.session.recording();
+    return call("dequantize_affine", {n.in(3), scale, zero});
+  }();
+  Tensor bias;
+  if (n.has(8))
+    bias = ops::multiply(as(n.in(8), wide), ops::multiply(one(1), ops::reshape(scale, {-1})));
+  const int element = n.element(7);
+  const Range range = range_of(element);
+  return {
+      Item(call("quantize_affine", {convolve(n, x, w, bias), one(6), one(7)},
+                {{"low", range.low}, {"high", range.high}, {"dtype", *dtype_of_element(element)}}),
+           element)};
+}
+
 Items qlinear_conv(const Node& n) {
+  if (is_large(n.in(3)) && n.rank(3) == 4 && n.integer("group", 1) == 1)
+    return large_qlinear_conv(n);
   const DType wide = DType::float64;
-  Tensor sum = integer_convolution(n, 0, 2, 3, 5);
+  Tensor sum = as(integer_convolution(n, 0, 2, 3, 5), wide);
   const int rank = sum.rank();
   if (n.has(8)) sum = ops::add(sum, along(as(n.in(8), wide), 1, rank));
   Tensor w_scale = as(n.in(4), wide);

@@ -47,12 +47,24 @@ void check_operators(const file::Model& model) {
                                 << '.';
 }
 
+namespace {
+
+// Products, and convolutions of one group, which are products of windows.
+bool is_product(const file::Node& n) {
+  if (n.op_type() == "MatMul" || n.op_type() == "Gemm") return true;
+  if (n.op_type() != "Conv") return false;
+  for (const file::Attribute& a : n.attribute())
+    if (a.name() == "group" && a.i() != 1) return false;
+  return true;
+}
+
+}  // namespace
+
 Session::Session(const file::Model& model, const TensorReader& reader)
     : model_(model), reader_(reader), program_(program::Program::make()) {
   for (const file::Opset& o : model.opset_import()) opsets_[domain_of(o.domain())] = o.version();
   for (const file::Node& n : model.graph().node())
-    if ((n.op_type() == "MatMul" || n.op_type() == "Gemm") && n.input_size() > 1)
-      multiplied_.insert(n.input(1));
+    if (n.input_size() > 1 && is_product(n)) multiplied_.insert(n.input(1));
 }
 
 int64_t Session::opset(const std::string& domain) const {

@@ -21,8 +21,20 @@ struct Codes {
   bool is_signed;
   int32_t zero;
 };
+// Where results go: numbers, or their codes round(y / step) + zero within [low, high].
+struct CodeResult {
+  void* at;  // float32, or 8-bit codes
+  bool codes = false;
+  float step = 1, zero = 0, low = 0, high = 255;
+};
 // y[m, n] = epilogue(factor[n] * (x * w)).
 ARGOSY_API void integer_linear(int64_t m, int64_t k, int64_t n, const Codes& x, const void* packed,
-                               const float* factor, const PackedEpilogue& epilogue, float* y);
+                               const float* factor, const PackedEpilogue& epilogue,
+                               const CodeResult& y);
+// A convolution of one group and two dimensions with channels last; its weights are a packed matrix
+// [kernel.. * in channels, out channels]. What x is padded with are zeros.
+ARGOSY_API void integer_conv(const ConvShape& shape, const Codes& x, const void* packed,
+                             const float* factor, const PackedEpilogue& epilogue,
+                             const CodeResult& y);
 
 }  // namespace argosy::cpu

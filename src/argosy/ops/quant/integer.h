@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "argosy/op/attrs.h"
 #include "argosy/tensor/tensor.h"
@@ -20,8 +21,24 @@ struct IntegerLinearAttrs {
   // What follows the product, as of packed_linear (ops/conv/packed.h).
   std::string post;
   double alpha = 0, beta = 0, scale = 1, shift = 0;
+  // float32, or the dtype of codes: as quantize_affine has them.
+  DType dtype = DType::float32;
+  double step = 1, code_zero = 0, low = 0, high = 255;
 };
-ARGOSY_ATTRS(IntegerLinearAttrs, in, out, zero, post, alpha, beta, scale, shift)
+ARGOSY_ATTRS(IntegerLinearAttrs, in, out, zero, post, alpha, beta, scale, shift, dtype, step,
+             code_zero, low, high)
+
+struct IntegerConvAttrs {
+  int64_t in = 0, out = 0;
+  int64_t zero = 0;
+  std::vector<int64_t> kernel, stride, padding, dilation;  // padding: top, bottom, left, right
+  std::string post;
+  double alpha = 0, beta = 0, scale = 1, shift = 0;
+  DType dtype = DType::float32;
+  double step = 1, code_zero = 0, low = 0, high = 255;
+};
+ARGOSY_ATTRS(IntegerConvAttrs, in, out, zero, kernel, stride, padding, dilation, post, alpha, beta,
+             scale, shift, dtype, step, code_zero, low, high)
 
 // Are there dot products of 8-bit integers for it?
 ARGOSY_API bool can_pack(const IntegerLinearAttrs& a);

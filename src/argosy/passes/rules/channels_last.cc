@@ -177,13 +177,10 @@ class ChannelsLast {
     if (o.results.size() != 1 || !is_image(o.results[0]) || !o.op->writes.empty()) return;
     const int whole = o.results[0]->shape.rank();
     bool any = false;
-    for (const Ref<Value>& v : o.operands) {
-      if (!v) return;
-      any = any || (v->shape.rank() == whole && twin(v));
-    }
+    for (const Ref<Value>& v : o.operands) any = any || (v && v->shape.rank() == whole && twin(v));
     if (!any) return;
     std::vector<Ref<Value>> operands;
-    for (const Ref<Value>& v : o.operands) operands.push_back(beside_last(v, whole));
+    for (const Ref<Value>& v : o.operands) operands.push_back(v ? beside_last(v, whole) : nullptr);
     op::AttrBox attrs(*o.op->attrs, o.attrs.get());
     finish(o, r_.insert(o.op->name, std::move(operands), std::move(attrs)).results[0]);
   }

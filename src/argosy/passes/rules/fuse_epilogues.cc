@@ -44,6 +44,8 @@ class Fuser {
         activation(o, *post);
       else if (const auto step = algebra_.step(o))
         affine(o, *step);
+      else if (is(o, "quantize_affine"))
+        narrow(o);
       else if (is(o, "add"))
         add(o);
     });
@@ -51,11 +53,40 @@ class Fuser {
   }
 
  private:
+  static bool gives_codes(const Operation& o) {
+    const DType* dtype = find_attr<DType>(o.attrs, "dtype");
+    return dtype && *dtype != DType::float32;
+  }
+
+  // Codes of what an integer product gives, with one step.
+  void narrow(Operation& o) {
+    Operation* made = product(o.operands[0]);
+    const auto dtype = attr<DType>(o, "dtype");
+    if (!made || !find_attr<DType>(made->attrs, "dtype") ||
+        (dtype != DType::uint8 && dtype != DType::int8) ||
+        o.results[0]->shape.rank() != o.operands[0]->shape.rank())
+      return;
+    const auto step = r_.uniform(o.operands[1]);
+    const auto zero = o.operands[2] ? r_.uniform(o.operands[2]) : std::optional(op::Scalar(0.0));
+    if (!step || !zero || step->real() <= 0) return;
+    op::AttrBox attrs(*made->op->attrs, made->attrs.get());
+    set_attr(attrs, "dtype", dtype);
+    set_attr(attrs, "step", step->real());
+    set_attr(attrs, "code_zero", zero->real());
+    set_attr(attrs, "low", attr<double>(o, "low"));
+    set_attr(attrs, "high", attr<double>(o, "high"));
+    // Here: the former one is dead.
+    std::vector<Ref<Value>> operands = made->operands;
+    r_.stand_in(o.results[0],
+                r_.insert(made->op->name, std::move(operands), std::move(attrs)).results[0]);
+    r_.erase();
+  }
+
   // The product that made v, if nobody else reads it.
   Operation* product(const Ref<Value>& v) const {
     if (!v || r_.uses(v) != 1 || r_.leaves(v)) return nullptr;
-    for (const char* name : {"packed_linear", "packed_conv2d", "integer_linear"})
-      if (Operation* o = made_by(v, name)) return o;
+    for (const char* name : {"packed_linear", "packed_conv2d", "integer_linear", "integer_conv2d"})
+      if (Operation* o = made_by(v, name)) return gives_codes(*o) ? nullptr : o;
     return nullptr;
   }
   // If nothing was applied to it, either.
@@ -124,8 +155,8 @@ ARGOSY_PASS(
     fuse_epilogues, Rounding::changed,
     "Sums with a bias or a residual of the same form, activations and then numbers by which "
     "the result is multiplied or that are added to it become part of the packed product "
-    "or convolution before them (packed_linear, packed_conv2d, integer_linear). Residuals "
-    "where sizes are known.",
+    "or convolution before them (packed_linear, packed_conv2d, integer_linear, integer_conv2d). "
+    "Residuals where sizes are known. Codes of what integer products give become their results.",
     run)
 
 }  // namespace

@@ -55,6 +55,8 @@ class Integers {
     r_.walk([&](Operation& o) {
       if (is(o, "linear"))
         take(o, false, o.operands[2]);
+      else if (is(o, "conv2d"))
+        take_convolution(o);
       else if (is(o, "matmul") && !attr<bool>(o, "transpose_x") && o.operands[0]->shape.rank() > 1)
         take(o, attr<bool>(o, "transpose_y"), nullptr);
       else if (is(o, "cast") && o.results[0]->dtype == DType::float32)
@@ -79,11 +81,12 @@ class Integers {
     return step;
   }
 
-  std::optional<CodeMatrix> matrix(const Ref<Value>& v, bool transposed) const {
+  // Constant codes of `rank` axes, less their zero point, as int8, and their scale.
+  std::optional<CodeMatrix> codes_of(const Ref<Value>& v, int rank) const {
     const Operation* o = made_by(v, kNumbers);
     if (!o) return std::nullopt;
     const Tensor codes = r_.constant_of(o->operands[0]), scale = r_.constant_of(o->operands[1]);
-    if (!codes.defined() || !scale.defined() || codes.rank() != 2 || !is_code(codes.dtype()) ||
+    if (!codes.defined() || !scale.defined() || codes.rank() != rank || !is_code(codes.dtype()) ||
         scale.dtype() != DType::float32 || codes.numel() < kLeast)
       return std::nullopt;
     Tensor wide = ops::cast(codes, DType::float32);
@@ -95,10 +98,28 @@ class Integers {
     // Less their zero point they are int8 again, or no case for 8 bits.
     const Tensor narrow = ops::clip(wide, -128, 127);
     if (std::memcmp(narrow.raw(), wide.raw(), narrow.nbytes()) != 0) return std::nullopt;
-    CodeMatrix m{ops::cast(narrow, DType::int8), {}};
-    if (transposed) m.codes = ops::transpose(m.codes, {1, 0});
-    m.scale = by_columns(scale, m.codes.dim(1), transposed);
-    return m.scale.defined() ? std::optional(m) : std::nullopt;
+    return CodeMatrix{ops::cast(narrow, DType::int8), scale};
+  }
+
+  std::optional<CodeMatrix> matrix(const Ref<Value>& v, bool transposed) const {
+    auto m = codes_of(v, 2);
+    if (!m) return m;
+    if (transposed) m->codes = ops::transpose(m->codes, {1, 0});
+    m->scale = by_columns(m->scale, m->codes.dim(1), transposed);
+    return m->scale.defined() ? m : std::nullopt;
+  }
+
+  // Weights [out, in, kernel..] as a matrix [kernel.. * in, out].
+  std::optional<CodeMatrix> windows(const Ref<Value>& v) const {
+    auto m = codes_of(v, 4);
+    if (!m) return m;
+    const int64_t out = m->codes.dim(0);
+    Tensor scale = m->scale;
+    while (scale.rank() < 4) scale = ops::unsqueeze(scale, {0});
+    if (scale.numel() != 1 && (scale.dim(0) != out || scale.numel() != out)) return std::nullopt;
+    m->scale = op::contiguous(ops::expand(ops::reshape(scale, {-1}), {out}));
+    m->codes = ops::reshape(op::contiguous(ops::transpose(m->codes, {2, 3, 1, 0})), {-1, out});
+    return m;
   }
 
   static std::optional<WideCodes> wide_codes(const Ref<Value>& v) {
@@ -149,6 +170,51 @@ class Integers {
     put(o, x->codes, x->zero, w->codes, ops::scale(w->scale, x->scale), bias, nullptr);
   }
 
+  // Of one group, on [n, c, h, w]: its codes are transposed, and its result back; channels_last
+  // takes what stands between two of them along.
+  void take_convolution(Operation& o) {
+    op::GradMode off(false);
+    program::Recording here(nullptr);
+    const std::string& algorithm = attr<std::string>(o, "pad_alg");
+    ops::IntegerConvAttrs a;
+    a.stride = attr<std::vector<int64_t>>(o, "stride");
+    a.dilation = attr<std::vector<int64_t>>(o, "dilation");
+    a.padding = attr<std::vector<int64_t>>(o, "padding");
+    if (algorithm == "VALID") a.padding.assign(4, 0);
+    if (attr<bool>(o, "cl") || attr<int64_t>(o, "groups") != 1 || algorithm == "SAME" ||
+        a.padding.size() != 4 || o.results[0]->dtype != DType::float32)
+      return;
+    const auto x = one_step(o.operands[0]);
+    if (!x || x->codes->shape.rank() != 4) return;
+    const auto w = windows(o.operands[1]);
+    const Ref<Value> bias = o.operands[2];
+    if (!w || (bias && (bias->shape.rank() != 1 || bias->dtype != DType::float32))) return;
+    const bool is_signed = x->codes->dtype == DType::int8;
+    if (x->zero < (is_signed ? -128 : 0) || x->zero > (is_signed ? 127 : 255)) return;
+    const Shape& weight = o.operands[1]->shape;
+    a.in = weight[1];
+    a.out = weight[0];
+    a.kernel = {weight[2], weight[3]};
+    a.zero = x->zero;
+    ops::IntegerLinearAttrs order;
+    order.in = w->codes.dim(0);
+    order.out = a.out;
+    if (!ops::can_pack(order)) return;
+    const Ref<Value> packed = r_.constant(ops::pack(w->codes, order));
+    const Ref<Value> factor = r_.constant(ops::scale(w->scale, x->scale));
+    const Operation& product = r_.insert(
+        "integer_conv2d", {transposed(x->codes, {0, 2, 3, 1}), packed, bias, nullptr, factor},
+        op::AttrBox(*op::get("integer_conv2d").attrs, &a));
+    r_.stand_in(o.results[0], transposed(product.results[0], {0, 3, 1, 2}));
+    r_.erase();
+  }
+
+  Ref<Value> transposed(const Ref<Value>& v, const std::vector<int64_t>& perm) {
+    op::AttrBox attrs = default_attrs(op::get("transpose"));
+    set_attr(attrs, "perm", perm);
+    return r_.insert("transpose", {v}, std::move(attrs)).results[0];
+  }
+
   // integer_linear in the place of o, where the machine has it.
   void put(Operation& o, const Ref<Value>& codes, int64_t zero, const Tensor& matrix,
            const Tensor& factor, const Ref<Value>& bias, const Ref<Value>& more_zero) {
@@ -193,12 +259,13 @@ bool run(Program& p, const PassContext&) {
   return fold_numbers(p) || changed;
 }
 
-ARGOSY_PASS(integer_products, Rounding::changed,
-            "Products of what 8-bit codes stand for (dequantize_affine), or of such codes as wide "
-            "integers, with a constant matrix of codes multiply the codes (integer_linear), where "
-            "the machine has dot products of 8-bit integers. Other constant codes become the "
-            "numbers that they stand for.",
-            run)
+ARGOSY_PASS(
+    integer_products, Rounding::changed,
+    "Products and convolutions of what 8-bit codes stand for (dequantize_affine), or of such "
+    "codes as wide integers, with a constant matrix of codes multiply the codes "
+    "(integer_linear, integer_conv2d), where the machine has dot products of 8-bit "
+    "integers. Other constant codes become the numbers that they stand for.",
+    run)
 
 }  // namespace
 }  // namespace argosy::passes
