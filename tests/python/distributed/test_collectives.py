@@ -28,7 +28,7 @@ def test_each_collective_at_each_size(count):
         assert "all is well" in rank.text
 
 
-def failures(started, expected, limit=100):
+def failures(started, expected, limit=500):
     """The errors that ranks printed as `KIND: text`: of one kind, and one text."""
     ranks.finish(started, limit)
     errors = []
@@ -95,7 +95,7 @@ def test_a_stopped_rank(tmp_path, way):
             ranks.wait_for(tmp_path / str(number))
         ranks.stop(started[1])
         for rank in (started[0], started[2]):
-            rank.collect(100)
+            rank.collect(400)
             waited = re.search(r"^waited (.*) s$", rank.text, re.M)
             assert waited and 1.9 < float(waited[1]) < 30, rank.text
     finally:
@@ -111,7 +111,7 @@ def test_an_interrupted_rank(tmp_path):
         ranks.wait_for(tmp_path / str(number))
     until_it_waits(started[0].process.pid)
     started[0].process.send_signal(signal.SIGINT)
-    started[0].collect(100)
+    started[0].collect(400)
     (tmp_path / "come").touch()
     ranks.finish(started[1:])
     assert "KeyboardInterrupt" in started[0].text

@@ -32,7 +32,7 @@ def test_exchange_while_backward_goes_on(count):
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_exchange_of_parts_of_a_gradient(count):
-    for rank in ranks.run("overlap", count, environ=IN_PARTS, limit=250):
+    for rank in ranks.run("overlap", count, environ=IN_PARTS, limit=500):
         assert "all is well" in rank.text
 
 
@@ -98,7 +98,7 @@ def test_a_process_leaves_in_the_middle_of_backward(what):
     started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "10"})
     *others, _ = started
     for rank in others:
-        rank.collect(100)
+        rank.collect(400)
     started[-1].process.kill()
     ranks.finish(started, 60)
     kinds = {

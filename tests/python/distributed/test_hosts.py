@@ -50,7 +50,7 @@ def start(hosts, each, program, *arguments, environ=None):
     ]
 
 
-def well(started, limit=250):
+def well(started, limit=500):
     for number, rank in enumerate(ranks.finish(started, limit)):
         assert rank.code == 0 and "all is well" in rank.text, f"{number}: {rank.code}\n{rank.text}"
 
@@ -79,14 +79,14 @@ def test_collectives_in_other_ways(count, environ):
 
 @pytest.mark.parametrize("engine", ["tcp", ""])
 def test_a_group_and_a_strategy_name_the_way_of_sums(engine):
-    for rank in ranks.run("algorithms", 4, limit=250, environ={"ARGOSY_COMM_ENGINE": engine}):
+    for rank in ranks.run("algorithms", 4, limit=500, environ={"ARGOSY_COMM_ENGINE": engine}):
         assert "all is well" in rank.text
 
 
 def test_a_model_of_the_links_is_measured(tmp_path):
     file = tmp_path / "links"
     environ = {"ARGOSY_COMM_ENGINE": "tcp"}
-    ranks.run("measures", 2, str(file), environ=environ, limit=250)
+    ranks.run("measures", 2, str(file), environ=environ, limit=500)
     found = re.fullmatch(r"(\S+)us,(\S+)us,(\S+)gbit\n", file.read_text())
     latency, message, gbit = (float(value) for value in found.groups())
     assert 0 < latency < 1e5 and 0 < message < 1e5 and 0.01 < gbit < 1e4, found[0]

@@ -6,14 +6,14 @@ from tests.python.distributed.ranks import run as ranks
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_collectives_are_operations_of_programs(count):
-    for rank in ranks.run("in_programs", count, limit=280):
+    for rank in ranks.run("in_programs", count, limit=500):
         assert "all is well" in rank.text
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("way", ["eager", "to_static", "compile_step", "static", "fleet"])
 def test_processes_train_a_program_as_one(way, count):
-    for rank in ranks.run("trains_in_programs", count, way, "float64", limit=280):
+    for rank in ranks.run("trains_in_programs", count, way, "float64", limit=500):
         assert "all is well" in rank.text
 
 
@@ -29,7 +29,7 @@ def test_parts_of_a_gradient_in_a_captured_step(count):
     "way, precision", [("compile_step", "float32"), ("fleet", "float32"), ("fleet", "float16")]
 )
 def test_losses_are_those_of_one_process(way, precision):
-    for rank in ranks.run("trains_in_programs", 2, way, precision, limit=280):
+    for rank in ranks.run("trains_in_programs", 2, way, precision, limit=500):
         assert "all is well" in rank.text
 
 

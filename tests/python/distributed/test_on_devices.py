@@ -19,5 +19,5 @@ from tests.python.distributed.ranks import run as ranks
     ids=" ".join,
 )
 def test_programs_of_two_processes(program):
-    for rank in ranks.run("on_device", 2, *program, limit=240):
+    for rank in ranks.run("on_device", 2, *program, limit=500):
         assert "all is well" in rank.text

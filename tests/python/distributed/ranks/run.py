@@ -64,7 +64,7 @@ def start(name, count, *arguments, environ=None, each=None):
     return ranks
 
 
-def finish(ranks, limit=150):
+def finish(ranks, limit=500):
     """Waits for all of them, `limit` seconds together."""
     end = time.monotonic() + limit
     for rank in ranks:
@@ -72,7 +72,7 @@ def finish(ranks, limit=150):
     return ranks
 
 
-def run(name, count, *arguments, limit=150, **options):
+def run(name, count, *arguments, limit=500, **options):
     """start and finish; all must end with 0."""
     ranks = finish(start(name, count, *arguments, **options), limit)
     for number, rank in enumerate(ranks):
