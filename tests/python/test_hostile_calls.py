@@ -144,6 +144,7 @@ CALLS = {
     "pad_grad": (lambda dy, x: ops.pad_grad(dy, x, [1]), [f(1, 3), f(2, 6)], "two paddings"),
     "pad_grad, dy": (lambda dy, x: ops.pad_grad(dy, x, [1, 1]), [f(3), f(2)], "dy does not fit"),
     "repeat_interleave": (lambda x, n: ops.repeat_interleave(x, n, 0), [i(), i(value=2)], "x has the wrong"),
+    "chunk": (lambda x: argosy.chunk(x, 2), [i()], "a dimension to cut"),
     "poisson": (lambda x: argosy.poisson(x), [f(2) * 3e9], "at most"),
 }  # fmt: skip
 
