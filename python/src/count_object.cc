@@ -9,8 +9,8 @@
 namespace argosy::python {
 namespace {
 
-// An int keeps its digits behind its head, as many as it has, and PyLong's constructor knows nothing
-// of fields behind them. So these stand behind the most digits that an int64 can have.
+// An int keeps its digits behind its head, as many as it has, and PyLong's constructor knows
+// nothing of fields behind them. So these stand behind the most digits that an int64 can have.
 constexpr size_t kDigitBytes = 16;
 struct CountObject {
   PyLongObject number;
@@ -66,9 +66,10 @@ PyObject* count_of(int64_t numel, const Shape& shape) {
 
 void add_count_type() {
   if (offsetof(CountObject, shape) < PyLong_Type.tp_basicsize + kDigitBytes) {
-    PyErr_SetString(PyExc_ImportError,
-                    "argosy: this Python keeps the digits of an int elsewhere. Do this: build Argosy "
-                    "with it.");
+    PyErr_SetString(
+        PyExc_ImportError,
+        "argosy: this Python keeps the digits of an int elsewhere. Do this: build Argosy "
+        "with it.");
     throw PythonError{};
   }
   Py bases(check(PyTuple_Pack(1, &PyLong_Type)));

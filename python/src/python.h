@@ -141,8 +141,8 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
 // Of lists, numbers, buffers and NumPy arrays.
 enum class Uint16 { integers, bfloat16_bits };
 Tensor from_data(PyObject* data, PyObject* dtype, bool copy, Uint16 meaning = Uint16::integers);
-// What a user makes a tensor of, where ops of this thread put their results. NumPy has no bfloat16, whose
-// bits travel as uint16: so that is what uint16 means, unless another dtype is asked for.
+// What a user makes a tensor of, where ops of this thread put their results. NumPy has no bfloat16,
+// whose bits travel as uint16: so that is what uint16 means, unless another dtype is asked for.
 // [= Paddle]
 Tensor from_users_data(PyObject* data, PyObject* dtype, bool copy);
 PyObject* to_numpy(const Tensor& t, bool copy);

@@ -373,8 +373,8 @@ PyObject* copy_from(PyObject* self, PyObject* other) {
     Tensor src = tensor_of(other);
     if (src.symbolic() || dst.symbolic()) {
       // A value of its own: what is written into src later stays there.
-      op::hooks.rebind(
-          dst, src.dtype() == dst.dtype() ? ops::assign(src) : ops::cast(src, dst.dtype()));
+      op::hooks.rebind(dst,
+                       src.dtype() == dst.dtype() ? ops::assign(src) : ops::cast(src, dst.dtype()));
       Py_RETURN_NONE;
     }
     ARGOSY_CHECK(src.shape() == dst.shape(), invalid_argument)

@@ -141,6 +141,10 @@ CALLS = {
     "reshape": (lambda x: argosy.reshape(x, [2**62, -1, 1, 2**62]), [f(4, 0)], "2\\^63"),
     "reshape, no -1": (lambda x: argosy.reshape(x, [2**62, 2**62, 4]), [f(4)], "2\\^63"),
     "unflatten": (lambda x: argosy.unflatten(x, -1, [2**62, -1, 1, 2**62]), [f(4, 0)], "2\\^63"),
+    "pad_grad": (lambda dy, x: ops.pad_grad(dy, x, [1]), [f(1, 3), f(2, 6)], "two paddings"),
+    "pad_grad, dy": (lambda dy, x: ops.pad_grad(dy, x, [1, 1]), [f(3), f(2)], "dy does not fit"),
+    "repeat_interleave": (lambda x, n: ops.repeat_interleave(x, n, 0), [i(), i(value=2)], "x has the wrong"),
+    "chunk": (lambda x: argosy.chunk(x, 2), [i()], "a dimension to cut"),
     "poisson": (lambda x: argosy.poisson(x), [f(2) * 3e9], "at most"),
 }  # fmt: skip
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from argosy import tensor
+from argosy import _core, tensor
 
 from .message_passing import gather_rows
 
 
 def _segments(data, ids, reduce_op):
-    if ids._symbolic:
+    if ids._symbolic or _core.program_recording() is not None:
         none = tensor.full([1], -1, ids.dtype)  # there may be no rows
         count = tensor.concat([ids, none]).max().astype("int64") + 1
     else:

@@ -116,3 +116,12 @@ def test_errors():
         G.send_uv(t(X), t(X), t(SRC), t(DST), "pow")
     with pytest.raises(ValueError, match="needs the ids"):
         G.sample_neighbors(t(ROW), t(COLPTR), t(NODES), return_eids=True)
+
+
+def test_segments_of_ids_that_a_captured_function_makes():
+    def function(x):
+        return G.segment_max(x, paddle.to_tensor(np.array([0, 0, 1, 2])))
+
+    x = paddle.to_tensor(np.arange(8, dtype="float32").reshape(4, 2))
+    captured = paddle.jit.to_static(function, full_graph=True)
+    np.testing.assert_array_equal(captured(x).numpy(), function(x).numpy())

@@ -380,7 +380,7 @@ def test_master_weights(name):
     with unique_name.guard():
         again = make_params("bfloat16")
         for p, old in zip(again, params):
-            p.set_value(old.astype("float32").numpy())
+            p.set_value(old)
         opt2 = getattr(optimizer, name)(learning_rate=0.01, parameters=again, multi_precision=True)
         opt2.set_state_dict(state)
         # `state` holds live tensors: opt2 must not go on in them.

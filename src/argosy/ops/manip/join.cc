@@ -231,6 +231,9 @@ ARGOSY_ATTRS(SplitAttrs, sizes, axis)
 
 // Sizes of the parts: `sizes.single` is a number of equal parts; -1 in a list is what is left.
 InlineVector<int64_t, 6> part_sizes(const Shape& x, const SplitAttrs& a, int axis) {
+  ARGOSY_CHECK(x.rank() > 0, axis)
+      << "[split] x must have a dimension to cut, got a tensor without. "
+         "Do this: unsqueeze it first.";
   int64_t total = x[axis];
   InlineVector<int64_t, 6> out;
   if (a.sizes.single) {

@@ -557,6 +557,7 @@ ARGOSY_OP(view_as, NoAttrs)
 
 // repeats: one number for all, or one for each index of axis.
 void repeat_infer(InferContext& c, const RepeatInterleaveAttrs& a) {
+  expect_rank(c, 0, 1, kMaxRank);
   Shape out = c.in[0].shape();
   out[normalize_axis("repeat_interleave", a.axis, out.rank(), ErrorKind::index)] = kUnknown;
   c.out[0].shape = out;

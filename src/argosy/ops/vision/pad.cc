@@ -7,6 +7,7 @@
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/vision/pad.h"
 
 // pad: every element of the output is one of the input's or a constant, axis by axis.
@@ -38,8 +39,8 @@ bool is_symbol(const IntArray& a, size_t i) {
   return false;
 }
 
-void pad_infer(InferContext& c, const PadAttrs& a) {
-  const Shape& x = c.in[0].shape();
+Shape padded(const Shape& x, const PadAttrs& a) {
+  Shape out = x;
   const Mode mode = mode_of(a.mode);
   ARGOSY_CHECK(static_cast<int>(a.paddings.size()) == 2 * x.rank(), invalid_argument)
       << "[pad] expected two paddings for each of x's " << x.rank() << " axes, got "
@@ -49,7 +50,7 @@ void pad_infer(InferContext& c, const PadAttrs& a) {
   for (int d = 0; d < x.rank(); ++d) {
     const size_t i = 2 * static_cast<size_t>(d);
     if (x[d] < 0 || is_symbol(a.paddings, i) || is_symbol(a.paddings, i + 1)) {
-      c.out[0].shape[d] = kUnknown;
+      out[d] = kUnknown;
       continue;
     }
     const int64_t before = a.paddings[i], after = a.paddings[i + 1];
@@ -64,8 +65,12 @@ void pad_infer(InferContext& c, const PadAttrs& a) {
     ARGOSY_CHECK(mode == Mode::constant || x[d] > 0, invalid_argument)
         << "[pad] mode '" << a.mode << "' needs elements to repeat, axis " << d << " of x " << x
         << " has none. Do this: use mode='constant'.";
-    c.out[0].shape[d] = x[d] + before + after;
+    out[d] = x[d] + before + after;
   }
+  return out;
+}
+void pad_infer(InferContext& c, const PadAttrs& a) {
+  c.out[0].shape = padded(c.in[0].shape(), a);
 }
 
 // For each place of a padded axis the place of the input, or -1 for the constant.
@@ -176,7 +181,8 @@ void pad_run(KernelFrame& f, const PadAttrs& a) {
 
 // --- gradient: what each element of x was repeated to, added up ---
 
-void pad_grad_infer(InferContext& c, const PadAttrs&) {
+void pad_grad_infer(InferContext& c, const PadAttrs& a) {
+  expect_shape(c, 0, padded(c.in[1].shape(), a));
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 
