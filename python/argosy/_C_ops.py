@@ -1,7 +1,5 @@
-"""Where Paddle has the C entries of its ops, which some programs import though they are internal.
-
-Argosy's ops have no such second name: their public functions are as short a way. So the module can be
-imported, and asking for a function says which public name to call.
+"""Where Paddle has the C entries of its ops, which some programs call though they are internal: inputs, then
+attributes, by place in the order of Paddle's kernels. Public functions are the shorter way.
 """
 
 from argosy import tensor
@@ -33,6 +31,11 @@ def _run_custom_op(op_name, *args):
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
+    from argosy.static.kernel_calls import kernel
+
+    found = kernel(name)
+    if found is not None:
+        return found
     raise AttributeError(
         f"[_C_ops] {name!r} is an internal entry of Paddle that Argosy does not have."
         f" Do this: call the public function instead (such as paddle.{name} or"

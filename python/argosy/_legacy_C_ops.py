@@ -135,3 +135,12 @@ def generate_proposals_v2(scores, bbox_deltas, im_shape, anchors, variances, *at
     options = _named(attrs, pre_nms_topN="pre_nms_top_n", post_nms_topN="post_nms_top_n")
     given = scores, bbox_deltas, im_shape, anchors, variances
     return ops.generate_proposals(*given, **options, return_rois_num=True)
+
+
+def __getattr__(name):
+    from argosy.static.kernel_calls import legacy
+
+    found = None if name.startswith("__") else legacy(name)
+    if found is None:
+        raise AttributeError(f"module 'argosy._legacy_C_ops' has no attribute {name!r}")
+    return found

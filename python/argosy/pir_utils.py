@@ -8,10 +8,7 @@ import functools
 from argosy._framework import disable_static, enable_static, in_dynamic_mode
 from argosy.base.framework import _representation
 
-__all__ = [
-    "DygraphOldIrGuard", "DygraphPirGuard", "IrGuard", "OldIrGuard", "test_with_dygraph_pir",
-    "test_with_pir_api",
-]  # fmt: skip
+__all__ = ["DygraphOldIrGuard", "DygraphPirGuard", "IrGuard", "OldIrGuard"]
 
 
 class DygraphPirGuard:

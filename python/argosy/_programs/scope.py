@@ -171,6 +171,16 @@ class DenseTensor:
         if self._tensor is not None and math.prod(sizes) == self._tensor.size:
             self.set(self.numpy().reshape(sizes))
 
+    def _clear(self):
+        """Forgets the value of a tensor that belongs to no scope."""
+        self._own = None
+
+    def _copy(self, place):
+        """Another tensor with the same values."""
+        made = DenseTensor()
+        made.set(self.numpy(), place)
+        return made
+
     def _element(self, index):
         return self.numpy().reshape(-1)[index].item()
 

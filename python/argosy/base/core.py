@@ -179,6 +179,13 @@ def get_all_op_protos():
     ]
 
 
+def _kind(op_type):
+    """The description of a type, or of that whose gradient it is; ValueError if there is none."""
+    from argosy.static.op_protos import OpProtoHolder
+
+    return OpProtoHolder.instance().get_op_proto(op_type.removesuffix("_grad"))
+
+
 def get_op_extra_attrs(op_type):
     """Attributes of an operation that say nothing of what it computes.
 
@@ -187,7 +194,11 @@ def get_op_extra_attrs(op_type):
 
     Returns:
         dict: {}: none are kept here.
+
+    Raises:
+        ValueError: There is no such type.
     """
+    _kind(op_type)
     return {}
 
 
@@ -218,7 +229,11 @@ def op_support_gpu(op_type):
 
     Returns:
         bool: False: it runs on the host.
+
+    Raises:
+        ValueError: There is no such type.
     """
+    _kind(op_type)
     return False
 
 
@@ -228,7 +243,11 @@ def has_infer_inplace(op_type):
 
     Returns:
         bool: False.
+
+    Raises:
+        ValueError: There is no such type.
     """
+    _kind(op_type)
     return False
 
 
@@ -237,7 +256,11 @@ def has_grad_op_maker(op_type):
 
     Returns:
         bool: False: gradients are made by rules over operations.
+
+    Raises:
+        ValueError: There is no such type.
     """
+    _kind(op_type)
     return False
 
 
@@ -246,11 +269,11 @@ def has_comp_grad_op_maker(op_type):
 
     Returns:
         bool: True for types that have gradients: their rules are functions over operations.
-    """
-    from argosy.static.op_protos import OpProtoHolder
 
-    holder = OpProtoHolder.instance()
-    return holder.has_op_proto(op_type) and holder.get_op_proto(op_type).differentiable
+    Raises:
+        ValueError: There is no such type.
+    """
+    return _kind(op_type).differentiable
 
 
 def has_empty_grad_op_maker(op_type):
@@ -260,15 +283,6 @@ def has_empty_grad_op_maker(op_type):
         bool: The opposite of has_comp_grad_op_maker.
     """
     return not has_comp_grad_op_maker(op_type)
-
-
-def infer_no_need_buffer_slots(op_type, inputs, outputs, attrs):
-    """Inputs of which only the shape is read.
-
-    Returns:
-        set: Empty: kernels that read no values have none.
-    """
-    return set()
 
 
 def __getattr__(name):

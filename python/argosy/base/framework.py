@@ -16,6 +16,7 @@ from argosy.device import (  # noqa: F401
     get_device,
     is_compiled_with_cuda,
     is_compiled_with_xpu,
+    set_device,
     to_place,
 )
 from argosy.nn.layer._helper import create_parameter  # noqa: F401
@@ -47,6 +48,35 @@ def in_dygraph_mode():
 
 
 _representation = {"pir": True}  # of static Programs, as OldIrGuard says; there is one here
+
+
+def static_only(func):
+    """Decorator of functions that are for static Programs only: called in dynamic graph mode they raise
+    AssertionError.
+
+    Args:
+        func (callable): It.
+
+    Returns:
+        callable: The function with this check.
+
+    Raises:
+        AssertionError: A call of what was returned, in dynamic graph mode.
+
+    Example:
+        >>> argosy.base.framework.static_only(abs)(-1)
+        Traceback (most recent call last):
+        AssertionError: [abs] works in static mode only. Do this: call paddle.enable_static() first.
+    """
+
+    @functools.wraps(func)
+    def checked(*args, **kwargs):
+        assert not in_dygraph_mode(), (
+            f"[{func.__name__}] works in static mode only. Do this: call paddle.enable_static() first."
+        )
+        return func(*args, **kwargs)
+
+    return checked
 
 
 def use_pir_api():
@@ -117,6 +147,18 @@ def _current_expected_place():
 
 
 _current_expected_place_ = _current_expected_place
+
+
+def _set_expected_place(place):
+    """Chooses the device that results are put on."""
+    set_device(place)
+
+
+def _global_flags():
+    """The switches of the process, as `core.globals` gives them."""
+    from .core import globals as flags
+
+    return flags()
 
 
 @contextlib.contextmanager

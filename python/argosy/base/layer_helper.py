@@ -209,6 +209,30 @@ class LayerHelper:
         """
         return self.main_program.global_block().append_op(*args, **kwargs)
 
+    def append_bias_op(self, input_var, dim_start=1, dim_end=None):
+        """Adds the bias that the caller described as ``bias_attr``.
+
+        Args:
+            input_var (Variable): To what.
+            dim_start (int): The first dimension that the bias has.
+            dim_end (int, optional): That after its last one; default: all that follow.
+
+        Returns:
+            Variable: The sum; input_var if ``bias_attr`` is False.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> x = argosy.static.data("x", [2, 3], "float32")
+            >>> LayerHelper("biased").append_bias_op(x).shape
+            [2, 3]
+        """
+        sizes = list(input_var.shape[dim_start:dim_end])
+        bias = self.create_parameter(self.bias_attr, sizes, input_var.dtype, is_bias=True)
+        if bias is None:
+            return input_var
+        tail = len(input_var.shape) - dim_start - len(sizes)
+        return input_var + bias.reshape([*sizes, *[1] * tail])
+
     def append_activation(self, input_var):
         """Applies the activation that the caller named as ``act``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argosy._programs.mode import recording
 from argosy.static import appending, op_protos
 
-__all__ = ["Operator"]
+__all__ = []
 
 # Where a message has an attribute's value, by the name of its kind.
 _FIELDS = {

@@ -63,6 +63,9 @@ class MultivariateNormal(Distribution):
         else:
             self.loc = loc.expand([*batch, size])
             matrix = matrix.expand([*batch, size, size])
+        self.covariance_matrix = self.precision_matrix = self.scale_tril = (
+            None  # but that which was given
+        )
         setattr(self, named[0], matrix)
         if named[0] == "scale_tril":
             self._tril = matrix

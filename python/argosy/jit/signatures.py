@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-__all__ = ["parse_arg_and_kwargs"]
+__all__ = []
 
 
 def parse_arg_and_kwargs(function):

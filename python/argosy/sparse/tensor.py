@@ -257,10 +257,12 @@ class SparseCooTensor(SparseTensor):
     def to_dense(self):
         """The whole tensor, 0 where nothing is stored."""
         lead = self._shape[: self.sparse_dim()]
-        flat = tensor.zeros([math.prod(lead), *self._values.shape[1:]], self.dtype)
+        truth = self._values.dtype == "bool"  # which is not added up
+        values = self._values.astype("int8") if truth else self._values
+        flat = tensor.zeros([math.prod(lead), *values.shape[1:]], values.dtype)
         if self.nnz():
-            flat = tensor.index_add(flat, self._numbers(), 0, self._values)
-        return flat.reshape(self._shape)
+            flat = tensor.index_add(flat, self._numbers(), 0, values)
+        return (flat > 0 if truth else flat).reshape(self._shape)
 
     def to_sparse_coo(self, sparse_dim):
         """This tensor with coordinates of so many dimensions."""

@@ -9,10 +9,14 @@ from argosy._core import OperandError
 from argosy.sparse.tensor import SparseCooTensor, SparseTensor, linear, unravel
 
 
+class NotSparse(OperandError, NotImplementedError):
+    """A dense tensor where a sparse one is expected; Paddle calls that unimplemented."""
+
+
 def check(name, *tensors):
     for x in tensors:
         if not isinstance(x, SparseTensor):
-            raise OperandError(
+            raise NotSparse(
                 f"[sparse.{name}] expected a sparse tensor, got {type(x).__name__}. Do this: make it"
                 " one with to_sparse_coo(..), or use the function for dense tensors."
             )

@@ -45,7 +45,7 @@ def compute(kind, operands, attributes, targets):
         kind (str): The type.
         operands (dict): Tensors, or variables of the Program that is being built, by the names of inputs.
         attributes (dict): Values by name.
-        targets (dict): For each output as many entries as there are tensors to make.
+        targets (dict): For each output as many entries as there are tensors to make; None for what there is.
 
     Returns:
         dict: A list of tensors for each of targets; outputs that only gradients of Paddle's kernels read may
@@ -109,7 +109,7 @@ def _by_output(kind, made, targets):
     found = {}
     for key, variables in targets.items():
         values = listed(made.get(key, ()))
-        if len(values) == len(variables):
+        if variables is None or len(values) == len(variables):
             found[key] = values
         elif key not in _OF_GRADIENTS:
             raise NotImplementedError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from argosy._core import Tensor
 from argosy._support import listed_if_any, no_effect
 
-from .backward import append_backward, gradients
+from .backward import append_backward, gradients  # noqa: F401
 
-__all__ = ["append_backward", "calc_gradient", "grad"]
+__all__ = []
 
 
 def _checked(values, name, optional=False):

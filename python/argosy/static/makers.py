@@ -53,9 +53,10 @@ def _as_matrix(x, split):
 def _reduce(name):
     def make(given):
         axis, whole = given.attribute("dim", [0]), given.attribute("reduce_all", False)
-        given.without(out_dtype=-1)
-        keep = given.attribute("keep_dim", False)
-        return getattr(tensor, name)(given.one("X"), axis=None if whole else axis, keepdim=keep)
+        dtype = given.attribute("out_dtype", -1)
+        keep, whole = given.attribute("keep_dim", False), whole or axis == []
+        made = getattr(tensor, name)(given.one("X"), axis=None if whole else axis, keepdim=keep)
+        return made if dtype == -1 else made.astype(dtype)
 
     return make
 

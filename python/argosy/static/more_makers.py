@@ -246,6 +246,20 @@ def _prelu(given):
     return F.prelu(x, tensor.flatten(slope), layout)
 
 
+def _mish(given):
+    given.without(threshold=20.0)
+    return F.mish(given.one("X"))
+
+
+def _pow(given):
+    return tensor.pow(given.one("X"), _value(given, "factor", "FactorTensor"))
+
+
+def _squared_l2_norm(given):
+    x = given.one("X")
+    return tensor.reshape(tensor.sum(x * x), [1])
+
+
 def _hard_swish(given):
     given.without(threshold=6.0, scale=6.0, offset=3.0)
     return F.hardswish(given.one("X"))
@@ -272,7 +286,10 @@ MORE = {
     "kldiv_loss": _one(F.kl_div, "X", "Target", out="Loss"),
     "log_loss": _one(F.log_loss, "Predicted", "Labels", out="Loss"),
     "leaky_relu": _one(F.leaky_relu, alpha="negative_slope"),
-    "hard_swish": _hard_swish, "hard_sigmoid": _one(F.hardsigmoid), "hard_shrink": _one(F.hardshrink),
+    "hard_swish": _hard_swish,
+    "mish": _mish,
+    "pow": _pow,
+    "squared_l2_norm": _squared_l2_norm, "hard_sigmoid": _one(F.hardsigmoid), "hard_shrink": _one(F.hardshrink),
     "softshrink": _one(F.softshrink, **{"lambda": "threshold"}), "logsigmoid": _one(F.log_sigmoid),
     "tanh_shrink": _one(F.tanhshrink), "thresholded_relu": _one(F.thresholded_relu),
     "brelu": _one(F.hardtanh, t_min="min", t_max="max"), "prelu": _prelu,

@@ -344,10 +344,21 @@ class OperatorDescription:
         return self._operator.attr_names
 
     def infer_shape(self, block):
-        """Nothing is left to do: shapes were inferred when the operation was appended."""
+        """Nothing is left to do: shapes were inferred when the operation was appended to that block."""
+        self._check(block)
 
     def infer_var_type(self, block):
-        """Nothing is left to do: dtypes were inferred when the operation was appended."""
+        """Nothing is left to do: dtypes were inferred when the operation was appended to that block."""
+        self._check(block)
+
+    def _check(self, block):
+        own = self._operator.block
+        if (block.program, block.idx) != (own.program, own.idx):
+            raise ValueError(
+                f"[Operator.desc] '{self.type()}' stands in another block: expected block {own.idx} of its"
+                f" Program, got block {block.idx} of {'it' if block.program is own.program else 'another one'}."
+                " Do this: pass operator.block.desc."
+            )
 
     def check_attrs(self):
         """Nothing is left to do: attributes were checked when the operation was appended."""

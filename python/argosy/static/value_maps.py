@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping, MutableSet
 
-__all__ = ["ValueDict", "ValueSet"]
+__all__ = []
 
 
 class ValueDict(MutableMapping):

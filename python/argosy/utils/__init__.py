@@ -9,10 +9,12 @@ from .deprecated import deprecated
 from .layers_utils import (  # noqa: F401
     assert_same_structure,
     convert_to_list,
+    copy_mutable_vars,
     flatten,
     is_sequence,
     map_structure,
     pack_sequence_as,
+    to_sequence,
 )
 from .lazy_import import try_import
 

@@ -13,6 +13,16 @@ def is_sequence(value):
     return isinstance(value, (list, tuple, dict))
 
 
+def to_sequence(nest):
+    """``nest`` if it is a list, tuple or dict, else a list of it alone."""
+    return nest if is_sequence(nest) else [nest]
+
+
+def copy_mutable_vars(structure):
+    """A nested structure of the same leaves, whose lists and dicts are copies."""
+    return pack_sequence_as(structure, flatten(structure))
+
+
 def flatten(nest):
     """The leaves of a nested structure, dicts in the order of their sorted keys."""
     if isinstance(nest, dict):

@@ -84,14 +84,19 @@ def test_gradients_of_declared_variables():
         program = paddle.static.Program()
         with paddle.static.program_guard(program):
             block = program.global_block()
+            other = paddle.static.Program().global_block()
             x, still = (
                 block.create_var(name=n, shape=[3], dtype="float32", stop_gradient=n == "still")
                 for n in ("x", "still")
             )
             out = block.create_var(name="out", dtype="float32")
-            block.append_op(
+            op = block.append_op(
                 type="elementwise_mul", inputs={"X": x, "Y": still}, outputs={"Out": out}
             )
+            with pytest.raises(
+                ValueError, match="'elementwise_mul' stands in another block.*Do this"
+            ):
+                op.desc.infer_shape(other)
             paddle.static.append_backward(paddle.mean(out), parameter_list=["x"])
         feed = {"x": np.float32([1, 2, 3]), "still": np.float32([3, 6, 9])}
         (gradient,) = paddle.static.Executor().run(program, feed=feed, fetch_list=["x@GRAD"])
@@ -159,6 +164,12 @@ def test_signatures_of_calls():
     assert (
         canonical == {"axis": 1, "op_device": None, "more": [2]} and type(canonical["axis"]) is int
     )
+    assert core.has_comp_grad_op_maker("relu") and core.has_empty_grad_op_maker("arg_max")
+    for ask in (core.op_support_gpu, core.has_infer_inplace, core.has_grad_op_maker):
+        assert ask("relu") is False
+        with pytest.raises(ValueError, match="'nothing'|\"nothing\""):
+            ask("nothing")
+    assert core.get_op_extra_attrs("relu_grad") == {}
     kernels = core._get_all_register_op_kernels()
     assert "relu_grad" in kernels and "arg_max" in kernels and "arg_max_grad" not in kernels
 

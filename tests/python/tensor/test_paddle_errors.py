@@ -79,7 +79,7 @@ def test_small_agreements():
     assert 2 <= float(y.min()) and float(y.max()) < 3
     with pytest.raises(TypeError, match="got high"):
         x.uniform_(high=3)
-    assert paddle.ones([1]).type.__name__ == "DENSE_TENSOR"
+    assert paddle.ones([1]).type.name == "DENSE_TENSOR"
 
 
 @pytest.mark.parametrize(

@@ -31,16 +31,39 @@ def leaky_relu(x, negative_slope=0.01, name=None):
 
 
 def softmax(x, axis=-1, name=None):
-    """Softmax of the stored values of each row, the others being taken for -inf. axis: -1."""
+    """Softmax of the stored values along an axis, the others being taken for -inf.
+
+    Args:
+        x (Tensor): Sparse, of floats.
+        axis (int): One that has coordinates; -1 for the CSR layout.
+        name (str, optional): Has no effect.
+
+    Returns:
+        Tensor: Of x's layout and shape.
+
+    Raises:
+        ValueError: The axis has no coordinates, or x is of CSR layout and it is not the last.
+    """
     check("softmax", x)
-    if axis not in (-1, x.ndim - 1):
-        raise ValueError(
-            f"[sparse.softmax] only axis=-1 is supported, got {axis}. Do this: transpose x."
-        )
     c = _coordinates(x).coalesce()
+    axis, axes = axis % x.ndim if -x.ndim <= axis < x.ndim else axis, range(len(c.indices()))
+    if axis not in axes or (c is not x and x.is_sparse_csr() and axis != x.ndim - 1):
+        raise ValueError(
+            f"[sparse.softmax] expected an axis of coordinates, the last one for the CSR layout, got {axis}."
+            " Do this: transpose x, or use to_sparse_coo."
+        )
     if not c.nnz():
         return x
-    _, group = tensor.unique(linear(c.indices()[:-1], x._shape[:-1]), return_inverse=True)
+    others = [i for i in axes if i != axis]
+    rows = (
+        tensor.index_select(c.indices(), tensor.to_tensor(others, "int64"), 0) if others else None
+    )
+    places = (
+        tensor.zeros_like(c.indices()[0])
+        if rows is None
+        else linear(rows, [x._shape[i] for i in others])
+    )
+    _, group = tensor.unique(places, return_inverse=True)
     groups, values = int(group.max()) + 1, c.values()
     lowest = tensor.full([groups], float("-inf"), values.dtype)
     top = tensor.put_along_axis(lowest, group, values.detach(), 0, "amax")
