@@ -161,7 +161,7 @@ construction forward learning agreement step kept_back buffers objects
 def test_a_process_that_dies_while_it_trains(phase, engine):
     count = 3 if engine else 2
     started = ranks.start("dies_in_training", count, phase, environ={"ARGOSY_COMM_ENGINE": engine})
-    *lived, dead = ranks.finish(started, 60)
+    *lived, dead = ranks.finish(started, 100)
     assert dead.code == -9, dead.text
     for number, rank in enumerate(lived):
         assert rank.code == 0 and "lost: " in rank.text, f"rank {number}:\n{rank.text}"

@@ -72,5 +72,5 @@ try:
 except dist.RankLostError as error:
     assert f"rank {last} has ended" in str(error), error
     print("lost:", error)
-assert time.monotonic() - begin < 15
+assert time.monotonic() - begin < 60  # not the limit of a call: of many, on a busy machine
 os._exit(0)
