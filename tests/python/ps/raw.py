@@ -1,7 +1,6 @@
 """A client of the service by a plain socket, which does what no library would."""
 
 import contextlib
-import select
 import socket
 import struct
 import time
@@ -61,11 +60,6 @@ class Raw:
         end = time.monotonic() + seconds
         while self._take(end):
             pass
-
-    def read_all(self):
-        """Takes the frames that are there."""
-        while select.select([self.socket], [], [], 0)[0]:
-            self._take(time.monotonic() + 60)
 
     def read_until(self, what, seconds=100):
         """Takes frames until what() holds."""
