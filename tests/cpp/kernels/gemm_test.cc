@@ -138,6 +138,7 @@ TEST(Gemm, LargeMatricesForFewRows) {
     for (bool ta : {false, true})
       for (bool tb : {false, true}) {
         check<float>({ta, tb, 63, 1050, 130, 1, 0, pad});
+        check<float>({ta, tb, 9, 930, 1000, 1, 0, pad});
         check<float>({ta, tb, 8, 530, 2100, 1, 0, pad});
       }
     check<float>({true, false, 150, 1030, 64, 1, 0, pad});

@@ -16,8 +16,10 @@ constexpr int64_t kFew = kPanel;
 // Rows of B, as it stands, that are multiplied while they are near. Rows that are a multiple of
 // 4 KB apart share few lines of a cache: so no more.
 constexpr int64_t kDepth = 64;
-// Rows of B that are packed whole.
-constexpr int64_t kShort = 128;
+// Terms of a sum that are added up apart, where B is transposed: long sums round less.
+constexpr int64_t kPart = 256;
+// Longest sum of those that are short: no more than kDepth, so that tiles of few rows add it alike.
+constexpr int64_t kShort = kDepth;
 // Of C, written at a time while they are near.
 constexpr int64_t kRowsOfC = 48;
 
@@ -69,6 +71,7 @@ void multiply_by_few(const FloatProduct& g) {
   const Scratch edge(bytes_of(kDepth * kPanel));
   PanelProduct p{};
   p.m = g.m;
+  p.in_parts = true;
   p.x_step = a.ld();
   p.y_step = g.ldc;
   p.soon_step = g.ldb;
@@ -100,8 +103,7 @@ void multiply_short(const FloatProduct& g) {
   const Scratch packed(bytes_of(g.k * padded(g.n)));
   for (int64_t j = 0; j < g.n; j += kPanel)
     pack_panel(g, 0, g.k, j, std::min(kPanel, g.n - j), packed.as<float>(j * g.k));
-  // No more than k, which is how many `soon` has.
-  const int64_t rows = g.k < 2 * kRowsOfC ? kRowsOfC : 2 * kRowsOfC;
+  constexpr int64_t rows = kRowsOfC;
   PanelProduct p{};
   p.k = g.k;
   p.first = p.last = true;
@@ -140,11 +142,11 @@ void multiply_rows_of_b(const FloatProduct& g) {
   p.columns = g.m;
   p.y = columns.as<float>();
   p.y_step = kPanel;
-  p.x_is_far = true;
+  p.x_is_far = p.in_parts = true;
   for (int64_t j = 0; j < g.n; j += kRowsOfC) {
     p.m = std::min(kRowsOfC, g.n - j);
-    for (int64_t q = 0; q < g.k; q += kPanelDepth) {
-      p.k = std::min(kPanelDepth, g.k - q);
+    for (int64_t q = 0; q < g.k; q += kPart) {
+      p.k = std::min(kPart, g.k - q);
       p.first = q == 0;
       p.last = q + p.k == g.k;
       p.x = g.b + j * g.ldb + q;

@@ -22,7 +22,7 @@ struct FloatProduct {
 // product, not of its tiles: sums are rounded otherwise elsewhere.
 bool prefers_panels(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k);
 
-// On the calling thread. Each element is summed up from the first to the last of k, so a product
+// On the calling thread. How an element is summed up depends on k and trans_b alone, so a product
 // has the bits of its tiles.
 void panel_gemm(const FloatProduct& g);
 

@@ -178,7 +178,7 @@ void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
   const Rows<kR, kV> rows{p.y_step, Vec::first(columns - (kV - 1) * Vec::kLanes)};
   Vec acc[kR][kV];
   float* const y = p.y + row * p.y_step + at;
-  if (p.first)
+  if (p.first || p.in_parts)
     rows.each([&](int i, int j) { acc[i][j] = Vec::zero(); });
   else
     rows.each([&](int i, int j) { acc[i][j] = rows.load(y, i, j); });
@@ -197,6 +197,8 @@ void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
     const int64_t step = p.x_step;
     accumulate(acc, p.k, w, p.width, ahead, [&](int i, int64_t q) { return x[i * step + q]; });
   }
+  if (p.in_parts && !p.first)
+    rows.each([&](int i, int j) { acc[i][j] = acc[i][j] + rows.load(y, i, j); });
   if (p.last) finish(p, acc, rows, row, at);
   rows.each([&](int i, int j) { rows.store(acc[i][j], y, i, j); });
   if (p.last && !in_registers(p.epilogue))

@@ -28,6 +28,7 @@ struct PanelProduct {
   int64_t soon_step;  // and are far from here, or null
   bool x_is_far;      // rather than the next panel
   bool first, last;   // y is written; the epilogue is applied
+  bool in_parts;      // the sum of these k is added to y, which else is where the sum begins
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };
 
