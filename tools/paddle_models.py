@@ -346,28 +346,6 @@ def layers(module):
                 F.affine_grid(x[:, :2, :3, 0], [2, 4, 3, 3], False),
             )
 
-    class Scores(WithParameter):
-        def forward(self, x, labels, lengths):
-            x = (x + self.shift).reshape([6, 2, 5])
-            weight = paddle.abs(x)
-            return (
-                F.ctc_loss(x, labels, lengths + 3, lengths, reduction="none"),
-                F.binary_cross_entropy(F.sigmoid(x), F.sigmoid(x * 2)),
-                F.binary_cross_entropy_with_logits(x, F.sigmoid(x), reduction="none"),
-                F.softmax_with_cross_entropy(x[:3, 0], labels[:1].transpose([1, 0])),
-                F.hsigmoid_loss(x[:, 0], labels[0, :1].expand([6]), 5, x[:4, 0]),
-                F.cosine_similarity(x, weight),
-                F.pairwise_distance(x, weight),
-                F.square_error_cost(x, weight),
-                F.sigmoid_focal_loss(x, F.sigmoid(x), reduction="none"),
-                F.margin_ranking_loss(x, weight, paddle.sign(x), 0.1),
-                F.triplet_margin_loss(x[0], x[0] * 0.5, -x[0]),
-                F.multi_label_soft_margin_loss(x[0], F.sigmoid(x[0])),
-                F.poisson_nll_loss(x, weight),
-                F.gaussian_nll_loss(x, weight, weight + 1),
-                F.npair_loss(x[0], x[0] * 2, labels[:, 0].astype("float32")),
-            )
-
     class Losses(WithParameter):
         def forward(self, x, labels):
             x = x + self.shift
@@ -425,14 +403,16 @@ def layers(module):
         "labels": (Labels(), [(3, 6, 5), (5, 5), ids(3, below=7)]),
         "matrices": (Matrices(), [(2, 4, 4)]),
         "losses": (Losses(), [(3, 5), ids(3, below=5)]),
-        "signals": (Signals(), [(2, 8, 4)]),
-        "orders": (Orders(), [(3, 4, 5), ids(3, below=3)]),
-        "decompositions": (Decompositions(), [(2, 3, 3), (2, 3, 2)]),
-        "graphs": (Graphs(), [(5, 3), ids(4, below=5), ids(4, below=5)]),
-        "regions": (Regions(), [(2, 8, 6, 6), (4, 2), ((2,), "int32", 3)]),
-        "scores": (Scores(), [(6, 2, 5), ids(2, 3, below=5), ids(2, below=4)]),
         "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
     }
+    if paddle.__name__ == "paddle" and paddle.__version__.startswith("3"):  # read, not written
+        nets |= {
+            "signals": (Signals(), [(2, 8, 4)]),
+            "orders": (Orders(), [(3, 4, 5), ids(3, below=3)]),
+            "decompositions": (Decompositions(), [(2, 3, 3), (2, 3, 2)]),
+            "graphs": (Graphs(), [(5, 3), ids(4, below=5), ids(4, below=5)]),
+            "regions": (Regions(), [(2, 8, 6, 6), (4, 2), ((2,), "int32", 3)]),
+        }
     if paddle.__version__.startswith("2"):  # 3.3 cannot run such nets once it has saved them
         nets["integers"] = quantized(True), [(3, 2, 4, 4)]
         nets["rounded"] = quantized(False), [(3, 2, 4, 4)]
