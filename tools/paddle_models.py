@@ -229,6 +229,123 @@ def layers(module):
                 F.channel_shuffle(x.unsqueeze(-1), 2),
             )
 
+    class Signals(WithParameter):
+        def forward(self, x):
+            x = x + self.shift
+            spectrum = paddle.fft.rfft(x, axis=1)
+            windows = paddle.signal.stft(x[0].transpose([1, 0]), 4, hop_length=2)
+            return (
+                paddle.as_real(spectrum),
+                paddle.fft.irfft(spectrum, axis=1),
+                paddle.as_real(paddle.fft.fft2(x, norm="ortho")),
+                paddle.abs(paddle.fft.ifft(spectrum)),
+                paddle.fft.hfft(spectrum, axis=-1),
+                paddle.as_real(windows),
+                paddle.angle(spectrum) * 0 + 1,
+                paddle.real(spectrum) + paddle.imag(paddle.conj(spectrum)),
+                paddle.signal.istft(windows, 4, hop_length=2),
+            )
+
+    class Orders(WithParameter):
+        def forward(self, x, counts):
+            x = x + self.shift
+            rounded = paddle.round(x * 2)
+            return (
+                paddle.median(x, 1),
+                paddle.nanmedian(x, 2),
+                paddle.mode(rounded, -1),
+                paddle.cummax(x, 1),
+                paddle.cummin(x, -1),
+                paddle.logcumsumexp(x, 1),
+                paddle.std(x, 1),
+                paddle.var(x, [0, 2], unbiased=False),
+                paddle.repeat_interleave(x, 2, 1),
+                paddle.repeat_interleave(x, counts, 0),
+                paddle.bincount(counts, minlength=3),
+                paddle.histogram(x, bins=5, min=-1, max=1),
+                paddle.unique_consecutive(rounded.flatten()),
+                paddle.index_add(x, counts[:2], 0, x[:2]),
+                paddle.diag(x[0, 0], 1, 0.5),
+                paddle.renorm(x, 2.0, 0, 0.7),
+                paddle.crop(x, [1, 2, 2], [0, 1, 0]),
+                paddle.tril_indices(3, 4, -1),
+                paddle.allclose(x, x * 1.0001, rtol=1e-3),
+                paddle.isclose(x, rounded, atol=0.2),
+                paddle.equal_all(x, x),
+                paddle.gammaln(paddle.abs(x) + 1),
+                paddle.i0e(x) + paddle.i1(x) + paddle.i1e(x) + paddle.polygamma(x + 4, 1),
+                paddle.copysign(x, rounded),
+                paddle.nextafter(x, rounded),
+                F.rrelu(x, training=False),
+                F.gumbel_softmax(x).sum(-1) * 0,
+            )
+
+    class Decompositions(WithParameter):
+        def forward(self, x, y):
+            x, y = (x + self.shift).reshape([2, 3, 3]), y.reshape([2, 3, 2])
+            good = paddle.matmul(x, x, transpose_y=True) + 3 * paddle.eye(3)
+            lower = paddle.linalg.cholesky(good)
+            factors, pivots = paddle.linalg.lu(x)
+            return (
+                paddle.linalg.cholesky_solve(y, lower),
+                paddle.linalg.triangular_solve(lower, y, upper=False),
+                paddle.linalg.eigvalsh(good),
+                paddle.abs(paddle.linalg.eigh(good)[1]),
+                paddle.linalg.svd(x)[1],
+                paddle.abs(paddle.linalg.qr(x)[1]),
+                factors,
+                pivots,
+                paddle.linalg.lu_unpack(factors, pivots),
+                paddle.linalg.matrix_power(x, 3),
+                paddle.linalg.matrix_power(good, -2),
+                paddle.linalg.matrix_rank(good),
+                paddle.linalg.multi_dot([x[0], y[0], y[1].transpose([1, 0])]),
+                paddle.linalg.slogdet(good),
+                paddle.linalg.lstsq(good, y)[0],
+                paddle.linalg.pinv(x),
+                paddle.linalg.cov(x[0]),
+                paddle.linalg.eigvals(good).real().sort(-1),
+            )
+
+    class Graphs(WithParameter):
+        def forward(self, x, source, target):
+            x = x + self.shift
+            segments = paddle.to_tensor([0, 0, 1, 2, 2])
+            return (
+                *[
+                    getattr(paddle.geometric, f"segment_{way}")(x, segments)
+                    for way in ("sum", "mean", "min", "max")
+                ],
+                *[
+                    paddle.geometric.send_u_recv(x, source, target, way)
+                    for way in ("sum", "mean", "min", "max")
+                ],
+                paddle.geometric.send_ue_recv(x, x[:4], source, target, "mul", "sum"),
+                paddle.geometric.send_uv(x, x * 2, source, target, "add"),
+            )
+
+    class Regions(WithParameter):
+        def forward(self, x, boxes, counts):
+            x = x + self.shift
+            corners = paddle.concat([boxes * 4, boxes * 4 + paddle.abs(boxes) * 8 + 1], -1)
+            counts = paddle.concat([counts[:1], 4 - counts[:1]])
+            ops = paddle.vision.ops
+            levels, restore, numbers = ops.distribute_fpn_proposals(
+                corners, 2, 4, 3, 6, rois_num=counts
+            )
+            return (
+                ops.roi_pool(x, corners, counts, 2, 0.5),
+                ops.psroi_pool(x, corners, counts, 2, 0.5),
+                ops.roi_align(x, corners, counts, 2, 0.5),
+                ops.nms(corners, 0.3),
+                *levels,
+                restore,
+                *numbers,
+                F.interpolate(x, [3, 4], mode="area"),
+                F.lp_pool2d(x, 2.0, 2),
+                F.affine_grid(x[:, :2, :3, 0], [2, 4, 3, 3], False),
+            )
+
     class Losses(WithParameter):
         def forward(self, x, labels):
             x = x + self.shift
@@ -288,6 +405,14 @@ def layers(module):
         "losses": (Losses(), [(3, 5), ids(3, below=5)]),
         "boxes": (Boxes(), [(2, 14, 3, 3), ((2, 2), "int32", 100)]),
     }
+    if paddle.__name__ == "paddle" and paddle.__version__.startswith("3"):  # read, not written
+        nets |= {
+            "signals": (Signals(), [(2, 8, 4)]),
+            "orders": (Orders(), [(3, 4, 5), ids(3, below=3)]),
+            "decompositions": (Decompositions(), [(2, 3, 3), (2, 3, 2)]),
+            "graphs": (Graphs(), [(5, 3), ids(4, below=5), ids(4, below=5)]),
+            "regions": (Regions(), [(2, 8, 6, 6), (4, 2), ((2,), "int32", 3)]),
+        }
     if paddle.__version__.startswith("2"):  # 3.3 cannot run such nets once it has saved them
         nets["integers"] = quantized(True), [(3, 2, 4, 4)]
         nets["rounded"] = quantized(False), [(3, 2, 4, 4)]

@@ -95,6 +95,23 @@ void prelu(const Node& n) {
   n.out("Out", ops::add(ops::maximum(x, zero), ops::multiply(weight, ops::minimum(x, zero))));
 }
 
+// Slopes are drawn while training; else they are the middle of the bounds.
+void rrelu(const Node& n) {
+  const auto recording = n.session.recording();
+  const Tensors both = call_all("rrelu", {n.in("X")},
+                                {{"lower", n.real("lower", 0.125)},
+                                 {"upper", n.real("upper", 1.0 / 3)},
+                                 {"training", !n.flag("is_test")}});
+  n.out("Out", both[0]);
+  n.out("Noise", both[1]);
+}
+
+// log(1 + exp(x)) of x within the threshold.
+void soft_relu(const Node& n) {
+  const double t = n.real("threshold", 40);
+  n.out("Out", ops::log1p(ops::exp(ops::clip(n.in("X"), -t, t))));
+}
+
 void softmax(const Node& n) {
   const Tensor x = n.in("X");
   if (x.rank() == 0) return n.out("Out", ops::ones_like(x));
@@ -116,69 +133,6 @@ void swiglu(const Node& n) {
     return n.out("Out", ops::multiply(call("silu", {x}), n.in("Y")));
   }
   n.out("Out", call("swiglu", {n.in("X")}));
-}
-
-void softmax_with_cross_entropy(const Node& n) {
-  const Tensor logits = n.in("Logits");
-  const int64_t axis = n.integer("axis", -1);
-  const bool uses_softmax = n.flag("use_softmax", true);
-  n.out("Softmax", uses_softmax ? call("softmax", {logits}, {{"axis", axis}}) : logits);
-  n.out("Loss", call("softmax_with_cross_entropy", {logits, n.in("Label")},
-                     {{"soft_label", n.flag("soft_label")},
-                      {"ignore_index", n.integer("ignore_index", -100)},
-                      {"axis", axis}}));
-}
-
-void sigmoid_cross_entropy(const Node& n) {
-  const Tensor x = n.in("X"), label = n.in("Label");
-  // max(x, 0) - x * label + log(1 + exp(-|x|))
-  Tensor loss = ops::add(ops::subtract(ops::maximum(x, number(0, x)), ops::multiply(x, label)),
-                         ops::log1p(ops::exp(ops::negative(ops::abs(x)))));
-  const Tensor counts =
-      as(ops::not_equal(label, number(n.real("ignore_index", -100), label)), x.dtype());
-  loss = ops::multiply(loss, counts);
-  if (n.flag("normalize"))
-    loss = ops::divide(loss, ops::maximum(ops::sum(counts), number(1e-6, x)));
-  n.out("Out", loss);
-}
-
-// The probability of the label, by its logarithm.
-void cross_entropy(const Node& n) {
-  n.out("Y", call("cross_entropy", {n.in("X"), n.in("Label")},
-                  {{"soft_label", n.flag("soft_label")},
-                   {"ignore_index", n.integer("ignore_index", -100)},
-                   {"reduction", "none"},
-                   {"use_softmax", false}}));
-}
-
-// 0.5 r^2 of the difference where that is not larger than delta, delta (|r| - 0.5 delta) elsewhere.
-void huber_loss(const Node& n) {
-  const Tensor x = n.in("X"), y = n.in("Y");
-  n.out("Residual", ops::subtract(y, x));
-  n.out("Out", call("smooth_l1_loss", {x, y},
-                    {{"reduction", "none"}, {"delta", n.real("delta", 1)}, {"is_huber", true}}));
-}
-
-void kldiv_loss(const Node& n) {
-  n.out("Loss",
-        call("kl_div", {n.in("X"), n.in("Target")},
-             {{"reduction", n.text("reduction", "mean")}, {"log_target", n.flag("log_target")}}));
-}
-
-void nll_loss(const Node& n) {
-  n.out("Out", call("nll_loss", {n.in("X"), n.in("Label"), n.optional("Weight")},
-                    {{"ignore_index", n.integer("ignore_index", -100)},
-                     {"reduction", n.text("reduction", "mean")}}));
-}
-
-void label_smooth(const Node& n) {
-  n.out("Out", call("label_smooth", {n.in("X"), n.optional("PriorDist")},
-                    {{"epsilon", n.real("epsilon", 0)}}));
-}
-
-void log_loss(const Node& n) {
-  n.out("Loss", call("log_loss", {n.in("Predicted"), n.in("Labels")},
-                     {{"epsilon", n.real("epsilon", 1e-4)}}));
 }
 
 constexpr Row kRows[] = {
@@ -206,19 +160,12 @@ constexpr Row kRows[] = {
     {"thresholded_relu", thresholded_relu},
     {"stanh", stanh},
     {"prelu", prelu},
+    {"rrelu", rrelu},
+    {"soft_relu", soft_relu},
     {"softmax", softmax},
     {"log_softmax", log_softmax},
     {"maxout", maxout},
     {"swiglu", swiglu},
-    {"softmax_with_cross_entropy", softmax_with_cross_entropy},
-    {"sigmoid_cross_entropy_with_logits", sigmoid_cross_entropy},
-    {"cross_entropy", cross_entropy},
-    {"cross_entropy2", cross_entropy},
-    {"log_loss", log_loss},
-    {"huber_loss", huber_loss},
-    {"kldiv_loss", kldiv_loss},
-    {"nll_loss", nll_loss},
-    {"label_smooth", label_smooth},
 };
 
 }  // namespace

@@ -153,6 +153,40 @@ void unpool(const Node& n) {
   n.out("Out", call(with_dims("max_unpool", dims), {x, n.in("Indices")}, {{"output_size", size}}));
 }
 
+void lp_pool(const Node& n) {
+  const Tensor x = n.in("X");
+  const Pool p = pool_of(n, x);
+  if (p.all || n.flag("adaptive")) n.unsupported("lp_pool2d over all places");
+  n.out("Out", call("lp_pool2d", {x},
+                    {{"norm_type", n.real("norm_type", 2)},
+                     {"kernel", p.kernel},
+                     {"stride", p.stride},
+                     {"padding", p.padding},
+                     {"pad_alg", n.text("padding_algorithm", "EXPLICIT")},
+                     {"ceil_mode", n.flag("ceil_mode")},
+                     {"cl", channels_last(n)}}));
+}
+
+// Windows whose bounds a number in (0, 1) decides, which is drawn where the file has none.
+void fractional_max_pool(const Node& n) {
+  const Tensor x = n.in("x");
+  std::vector<int64_t> kernel = n.integers("kernel_size");
+  if (std::ranges::all_of(kernel, [](int64_t k) { return k == 0; })) kernel.clear();
+  op::Scalar u(n.real("random_u", 0));
+  const auto recording = n.session.recording();
+  if (u.real() == 0) {
+    const Tensor drawn = call("uniform", std::span<const Tensor>{},
+                              {{"shape", op::IntArray{}}, {"min", 0.0}, {"max", 1.0}});
+    u.tensor = drawn;
+  }
+  const size_t dims = dims_of(x);
+  const Tensors both =
+      call_all(with_dims("fractional_max_pool", dims), {x},
+               {{"output_size", n.integers("output_size")}, {"kernel", kernel}, {"u", u}});
+  n.out("out", both[0]);
+  n.out("mask", as(both[1], DType::int32));
+}
+
 constexpr Row kRows[] = {
     {"conv2d", conv},
     {"depthwise_conv2d", conv},
@@ -168,6 +202,10 @@ constexpr Row kRows[] = {
     {"max_pool2d_with_index", max_pool_with_index},
     {"max_pool3d_with_index", max_pool_with_index},
     {"unpool", unpool},
+    {"unpool3d", unpool},
+    {"lp_pool2d", lp_pool},
+    {"fractional_max_pool2d", fractional_max_pool},
+    {"fractional_max_pool3d", fractional_max_pool},
 };
 
 }  // namespace

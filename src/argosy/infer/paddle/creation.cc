@@ -92,7 +92,8 @@ void fill_like(const Node& n) {
 }
 
 void zeros_like(const Node& n) {
-  n.out("Out", ops::zeros_like(n.in("X")));
+  const Tensor x = n.in("X");
+  n.out("Out", ops::full_like(x, op::Scalar(int64_t{0}), n.dtype("dtype", x.dtype())));
 }
 void ones_like(const Node& n) {
   const Tensor x = n.in("X");
@@ -197,6 +198,87 @@ void randint(const Node& n) {
                      {"dtype", n.dtype("dtype", DType::int64)}}));
 }
 
+// What is not written before it is read: zeros.
+void empty(const Node& n) {
+  const op::IntArray shape = n.numbers("shape", "ShapeTensor", "ShapeTensorList");
+  n.out("Out", filled(n, shape, op::Scalar(0.0), n.dtype("dtype", DType::float32)));
+}
+void ones(const Node& n) {
+  const op::IntArray shape = n.numbers("shape");
+  n.out("Out", filled(n, shape, op::Scalar(1.0), n.dtype("dtype", DType::float32)));
+}
+
+// Numbers whose logarithms are as far from each other.
+void logspace(const Node& n) {
+  const op::Scalar count = n.scalar("", 0, "Num");
+  if (!count.tensor.defined()) check_folded(n, {count.integer()});
+  n.out("Out", call("logspace", std::span<const Tensor>{},
+                    {{"start", n.scalar("", 0, "Start")},
+                     {"stop", n.scalar("", 0, "Stop")},
+                     {"num", count},
+                     {"base", n.scalar("", 10, "Base")},
+                     {"dtype", n.dtype("dtype", n.in("Start").dtype())}}));
+}
+
+// Places [2, count] of a triangle of a matrix.
+void triangle_places(const Node& n, int64_t rows, int64_t columns, bool lower) {
+  check_folded(n, {rows, columns});
+  const int64_t offset = n.integer("offset", 0);
+  std::vector<int64_t> at[2];
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (lower ? j - i <= offset : j - i >= offset) {
+        at[0].push_back(i);
+        at[1].push_back(j);
+      }
+  const auto count = static_cast<int64_t>(at[0].size());
+  const Tensor t = Tensor::empty({2, count}, DType::int64);
+  std::ranges::copy(at[1], std::ranges::copy(at[0], t.data<int64_t>()).out);
+  n.out("out", as(t, n.dtype("dtype", DType::int64)));
+}
+void tril_indices(const Node& n) {
+  triangle_places(n, n.integer("rows", 0), n.integer("cols", 0), true);
+}
+void triu_indices(const Node& n) {
+  triangle_places(n, n.integer("row", 0), n.integer("col", 0), false);
+}
+
+void multinomial(const Node& n) {
+  const auto recording = n.session.recording();
+  n.out("Out", call("multinomial", {n.in("X")},
+                    {{"num_samples", n.scalar("num_samples", 1, "NumSamples")},
+                     {"replacement", n.flag("replacement")}}));
+}
+
+void dirichlet(const Node& n) {
+  const auto recording = n.session.recording();
+  const Tensor gamma = call("standard_gamma", {n.in("Alpha")});
+  n.out("Out", ops::divide(gamma, ops::sum(gamma, {-1}, true)));
+}
+
+void uniform_batch_size_like(const Node& n) {
+  const Tensor like = n.in("Input");
+  const std::vector<int64_t> given = n.integers("shape");
+  const auto from = n.axis(n.integer("input_dim_idx", 0), like.rank());
+  const auto to = static_cast<size_t>(n.integer("output_dim_idx", 0));
+  n.expect(to < given.size(), "output_dim_idx is outside of the shape");
+  op::IntArray shape;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (i == to)
+      ops::push_size(shape, like, from);
+    else
+      shape.values.push_back(given[i]);
+  }
+  check_folded(n, shape);
+  const auto recording = n.session.recording();
+  n.out("Out", call("uniform", std::span<const Tensor>{},
+                    {{"shape", shape},
+                     {"min", n.real("min", -1)},
+                     {"max", n.real("max", 1)},
+                     {"seed", n.integer("seed", 0)},
+                     {"dtype", n.dtype("dtype", DType::float32)}}));
+}
+
 // An input of a `.json` file.
 void data(const Node& n) {
   const std::vector<int64_t> given = n.integers("shape");
@@ -225,6 +307,17 @@ constexpr Row kRows[] = {
     {"uniform_random", uniform},
     {"gaussian_random", gaussian},
     {"randint", randint},
+    {"empty", empty},
+    {"zeros", empty},
+    {"ones", ones},
+    {"fill_any", fill_like},
+    {"empty_like", zeros_like},
+    {"logspace", logspace},
+    {"tril_indices", tril_indices},
+    {"triu_indices", triu_indices},
+    {"multinomial", multinomial},
+    {"dirichlet", dirichlet},
+    {"uniform_random_batch_size_like", uniform_batch_size_like},
     {"data", data},
     {"fetch_value", fetch},
 };

@@ -113,21 +113,6 @@ void yolo_box(const Node& n) {
   n.out("Scores", flat(scores, classes));
 }
 
-void roi_align(const Node& n) {
-  const Tensor rois = n.in("ROIs");
-  const Tensor counts = n.has("RoisNum") ? n.in("RoisNum") : n.lengths("ROIs");
-  // Which image each box is of.
-  const Tensor numbers = count_up_to(ops::size_of(counts, 0, DType::int64));
-  const Tensor image =
-      call("repeat_interleave", {numbers, as(counts, DType::int64)}, {{"axis", 0}});
-  n.out("Out", Item::without_lengths(call("roi_align", {n.in("X"), rois, image},
-                                          {{"pooled_height", n.integer("pooled_height", 1)},
-                                           {"pooled_width", n.integer("pooled_width", 1)},
-                                           {"spatial_scale", n.real("spatial_scale", 1)},
-                                           {"sampling_ratio", n.integer("sampling_ratio", -1)},
-                                           {"aligned", n.flag("aligned")}})));
-}
-
 void deformable_conv(const Node& n) {
   const Tensor x = n.in("Input"), offset = n.in("Offset"), filter = n.in("Filter");
   n.expect(filter.rank() == 4, "the filter has other than four dimensions");
@@ -284,7 +269,6 @@ constexpr Row kRows[] = {
     {"multiclass_nms3", multiclass_nms},
     {"matrix_nms", matrix_nms},
     {"yolo_box", yolo_box},
-    {"roi_align", roi_align},
     {"deformable_conv", deformable_conv},
 };
 

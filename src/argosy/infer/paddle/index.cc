@@ -125,6 +125,28 @@ void searchsorted(const Node& n) {
                     {{"out_int32", n.flag("out_int32")}, {"right", n.flag("right")}}));
 }
 
+void repeat_interleave(const Node& n) {
+  const Tensor x = n.in("X");
+  const int64_t axis = n.axis(n.integer("dim", 0), x.rank());
+  Tensor times;
+  if (n.has("RepeatsTensor")) {
+    times = as(n.in("RepeatsTensor"), DType::int64);
+  } else {
+    const int64_t count = n.integer("Repeats", 1);
+    n.expect(count >= 0, "a number of repeats is negative");
+    if (!x.symbolic()) check_folded(n, {x.numel(), count});
+    times =
+        ops::expand(ops::constant(count, DType::int64), ops::size_along(x, static_cast<int>(axis)));
+  }
+  n.out("Out", call("repeat_interleave", {x, times}, {{"axis", axis}}));
+}
+
+// One place of an axis, which is gone.
+void place_of_axis(const Node& n) {
+  const Tensor x = n.in("x");
+  n.out("out", ops::pick(x, n.axis(n.integer("axis", 0), x.rank()), n.integer("index", 0)));
+}
+
 constexpr Row kRows[] = {
     {"lookup_table", lookup_table},
     {"lookup_table_v2", lookup_table_v2},
@@ -144,6 +166,8 @@ constexpr Row kRows[] = {
     {"masked_select", masked_select},
     {"multiplex", multiplex},
     {"searchsorted", searchsorted},
+    {"repeat_interleave", repeat_interleave},
+    {"index_select_strided", place_of_axis},
 };
 
 }  // namespace

@@ -156,6 +156,45 @@ void cos_sim(const Node& n) {
   n.out("Out", ops::divide(ops::sum(ops::multiply(x, y), {-1}, true), ops::multiply(nx, ny)));
 }
 
+// Bounds that were texts before 3.0.
+op::Scalar bound(const Node& n, const char* attribute, const char* slot, double otherwise) {
+  if (n.has(slot)) return n.scalar("", otherwise, slot);
+  const Attribute* a = n.attribute(attribute);
+  if (a && std::holds_alternative<std::string>(*a)) {
+    const std::string text = n.text(attribute, "");
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    n.expect(!text.empty() && *end == '\0', "a bound is no number");
+    return op::Scalar(value);
+  }
+  return op::Scalar(n.real(attribute, otherwise));
+}
+
+template <Name op>
+void close_to(const Node& n) {
+  n.out("Out", call(op.text, {n.in("Input"), n.in("Other")},
+                    {{"rtol", bound(n, "rtol", "Rtol", 1e-5)},
+                     {"atol", bound(n, "atol", "Atol", 1e-8)},
+                     {"equal_nan", n.flag("equal_nan")}}));
+}
+
+void trunc_divide(const Node& n) {
+  n.out("out", call("divide", {n.in("x"), n.in("y")}, {{"rounding_mode", "trunc"}}));
+}
+
+// The number of an id within its part, or `ignore_value` where it is of another part.
+void shard_index(const Node& n) {
+  const Tensor x = n.in("X");
+  const int64_t count = n.integer("index_num", 1), parts = n.integer("nshards", 1);
+  n.expect(count > 0 && parts > 0, "index_num and nshards are positive");
+  const auto whole = [&](int64_t v) { return ops::constant(v, x.dtype()); };
+  const int64_t size = (count + parts - 1) / parts;
+  const Tensor own =
+      ops::equal(call("floor_divide", {x, whole(size)}), whole(n.integer("shard_id", 0)));
+  n.out("Out",
+        ops::where(own, call("remainder", {x, whole(size)}), whole(n.integer("ignore_value", -1))));
+}
+
 constexpr Row kRows[] = {
     {"elementwise_add", elementwise<"add">},
     {"elementwise_sub", elementwise<"subtract">},
@@ -184,6 +223,10 @@ constexpr Row kRows[] = {
     {"bitwise_xor", binary<"bitwise_xor">},
     {"bitwise_not", unary<"bitwise_not">},
     {"atan2", atan2},
+    {"allclose", close_to<"allclose">},
+    {"isclose", close_to<"isclose">},
+    {"shard_index", shard_index},
+    {"trunc_divide", trunc_divide},
     {"minus", binary<"subtract">},
     {"scale", scale},
     {"sum", sum},

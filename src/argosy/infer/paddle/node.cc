@@ -86,19 +86,15 @@ const Variable* Node::declared(std::string_view slot, size_t i) const {
 
 // --- attributes ---
 
-const Attribute* Node::find(std::string_view name) const {
+const Attribute* Node::attribute(std::string_view name) const {
   const auto it = op.attributes.find(name);
   if (it == op.attributes.end() || std::holds_alternative<std::monostate>(it->second))
     return nullptr;
   return &it->second;
 }
 
-bool Node::has_attribute(std::string_view name) const {
-  return find(name) != nullptr;
-}
-
 double Node::real(std::string_view name, double otherwise) const {
-  const Attribute* a = find(name);
+  const Attribute* a = attribute(name);
   if (!a) return otherwise;
   if (const auto* v = std::get_if<double>(a)) return *v;
   if (const auto* v = std::get_if<int64_t>(a)) return static_cast<double>(*v);
@@ -107,7 +103,7 @@ double Node::real(std::string_view name, double otherwise) const {
 }
 
 int64_t Node::integer(std::string_view name, int64_t otherwise) const {
-  const Attribute* a = find(name);
+  const Attribute* a = attribute(name);
   if (!a) return otherwise;
   if (const auto* v = std::get_if<int64_t>(a)) return *v;
   if (const auto* v = std::get_if<bool>(a)) return *v;
@@ -122,14 +118,14 @@ bool Node::flag(std::string_view name, bool otherwise) const {
 }
 
 std::string Node::text(std::string_view name, const char* otherwise) const {
-  const Attribute* a = find(name);
+  const Attribute* a = attribute(name);
   if (!a) return otherwise;
   if (const auto* v = std::get_if<std::string>(a)) return *v;
   fail("attribute " + std::string(name) + " is no text");
 }
 
 std::vector<int64_t> Node::integers(std::string_view name, std::vector<int64_t> otherwise) const {
-  const Attribute* a = find(name);
+  const Attribute* a = attribute(name);
   if (!a) return otherwise;
   if (const auto* v = std::get_if<std::vector<int64_t>>(a)) return *v;
   if (const auto* v = std::get_if<int64_t>(a)) return {*v};
@@ -140,7 +136,7 @@ std::vector<int64_t> Node::integers(std::string_view name, std::vector<int64_t> 
 }
 
 std::vector<double> Node::reals(std::string_view name) const {
-  const Attribute* a = find(name);
+  const Attribute* a = attribute(name);
   if (!a) return {};
   if (const auto* v = std::get_if<std::vector<double>>(a)) return *v;
   if (const auto* v = std::get_if<double>(a)) return {*v};
@@ -206,7 +202,7 @@ int64_t Node::known_number(std::string_view attribute, int64_t otherwise,
 op::Scalar Node::scalar(std::string_view attribute, double otherwise,
                         std::string_view tensor) const {
   if (tensor.empty() || !has(tensor)) {
-    const Attribute* a = find(attribute);
+    const Attribute* a = this->attribute(attribute);
     if (a)
       if (const auto* v = std::get_if<int64_t>(a)) return op::Scalar(*v);
     return op::Scalar(real(attribute, otherwise));
@@ -238,9 +234,11 @@ const Row* find_row(std::string_view name) {
   static const auto rows = [] {
     std::unordered_map<std::string_view, const Row*> all;
     for (const auto family :
-         {activation_rows(), control_rows(), conv_rows(), creation_rows(), detection_rows(),
-          index_rows(), linear_rows(), math_rows(), norm_rows(), quantize_rows(), reduce_rows(),
-          rnn_rows(), sequence_rows(), shape_rows(), vision_rows()})
+         {activation_rows(), control_rows(), conv_rows(),  creation_rows(), decomposition_rows(),
+          detection_rows(),  fused_rows(),   graph_rows(), index_rows(),    linear_rows(),
+          loss_rows(),       math_rows(),    norm_rows(),  quantize_rows(), reduce_rows(),
+          region_rows(),     rnn_rows(),     same_rows(),  sequence_rows(), shape_rows(),
+          signal_rows(),     vision_rows()})
       for (const Row& row : family) all.emplace(row.name, &row);
     return all;
   }();

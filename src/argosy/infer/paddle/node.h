@@ -70,7 +70,8 @@ class Node {
   const Variable* declared(std::string_view slot, size_t i = 0) const;
 
   // --- attributes ---
-  bool has_attribute(std::string_view name) const;
+  bool has_attribute(std::string_view name) const { return attribute(name) != nullptr; }
+  const Attribute* attribute(std::string_view name) const;  // null: there is none
   int64_t integer(std::string_view name, int64_t otherwise) const;
   double real(std::string_view name, double otherwise) const;
   bool flag(std::string_view name, bool otherwise = false) const;
@@ -100,9 +101,6 @@ class Node {
   void expect(bool holds, const char* what) const {
     if (!holds) fail(what);
   }
-
- private:
-  const Attribute* find(std::string_view name) const;
 };
 
 // How an operation of Paddle is written in our ops.
@@ -116,16 +114,23 @@ std::span<const Row> activation_rows();
 std::span<const Row> control_rows();
 std::span<const Row> conv_rows();
 std::span<const Row> creation_rows();
+std::span<const Row> decomposition_rows();
 std::span<const Row> detection_rows();
+std::span<const Row> fused_rows();
+std::span<const Row> graph_rows();
 std::span<const Row> index_rows();
 std::span<const Row> linear_rows();
+std::span<const Row> loss_rows();
 std::span<const Row> math_rows();
 std::span<const Row> norm_rows();
 std::span<const Row> quantize_rows();
 std::span<const Row> reduce_rows();
+std::span<const Row> region_rows();
 std::span<const Row> rnn_rows();
+std::span<const Row> same_rows();
 std::span<const Row> sequence_rows();
 std::span<const Row> shape_rows();
+std::span<const Row> signal_rows();
 std::span<const Row> vision_rows();
 
 const Row* find_row(std::string_view name);  // null where no family has it

@@ -25,10 +25,16 @@ void layer_norm(const Node& n) {
   n.out("Y", all[0]);
 }
 
+// Of the last dimensions, which normalized_shape names, or of those from an axis on.
 void rms_norm(const Node& n) {
-  const Tensors all = call_all(
-      "rms_norm", {n.in("X"), n.optional("Scale"), n.optional("Bias")},
-      {{"begin_norm_axis", n.integer("begin_norm_axis", 1)}, {"epsilon", n.real("epsilon", 1e-5)}});
+  const Tensor x = n.in("X");
+  int64_t axis = n.integer("begin_norm_axis", 1);
+  if (n.has_attribute("normalized_shape")) {
+    const auto count = static_cast<int64_t>(n.integers("normalized_shape").size());
+    axis = n.axis(x.rank() - count, x.rank());
+  }
+  const Tensors all = call_all("rms_norm", {x, n.optional("Scale"), n.optional("Bias")},
+                               {{"begin_norm_axis", axis}, {"epsilon", n.real("epsilon", 1e-5)}});
   n.out("Y", all[0]);
 }
 

@@ -115,6 +115,101 @@ void unique(const Node& n) {
   n.out("Counts", all[3]);
 }
 
+// Of an even number of elements the mean of the two in the middle, or with "min" the lower one and
+// where it stands.
+void median(const Node& n, const char* mean, const char* lower) {
+  const Tensor x = n.in("X");
+  const std::vector<int64_t> given = n.integers("axis");
+  const op::IntArray axis = given.empty() ? op::IntArray::all() : int_array(given);
+  const bool keepdim = n.flag("keepdim", true);
+  if (n.text("mode", "avg") == "min") {
+    const Tensors both = call_all(lower, {x}, {{"axis", axis}, {"keepdim", keepdim}});
+    n.out("Out", both[0]);
+    return n.out("MedianIndex", both[1]);
+  }
+  n.out("Out", call(mean, {x}, {{"axis", axis}, {"keepdim", keepdim}}));
+}
+void median_of_all(const Node& n) {
+  median(n, "median", "median_lower");
+}
+void median_of_numbers(const Node& n) {
+  median(n, "nanmedian", "nanmedian_lower");
+}
+
+void extreme_with_place(const Node& n, const char* arg) {
+  Tensor x = n.in("x");
+  const bool keepdim = n.flag("keepdim");
+  if (n.flag("flatten")) n.unsupported("the place in a tensor that is flattened");
+  const int axis = n.axis(n.integer("dim", 0), std::max(x.rank(), 1));
+  if (x.rank() == 0) {
+    n.out("values", x);
+    return n.out("indices", call(arg, {x}));
+  }
+  const Tensor place = call(arg, {x}, {{"axis", axis}, {"keepdim", true}});
+  const Tensor value = call("take_along", {x, place}, {{"axis", axis}});
+  n.out("values", keepdim ? value : ops::squeeze(value, {axis}));
+  n.out("indices", keepdim ? place : ops::squeeze(place, {axis}));
+}
+void max_with_place(const Node& n) {
+  extreme_with_place(n, "argmax");
+}
+void min_with_place(const Node& n) {
+  extreme_with_place(n, "argmin");
+}
+
+void logcumsumexp(const Node& n) {
+  Tensor x = n.in("X");
+  if (n.flag("exclusive")) n.unsupported("logcumsumexp of what stands before an element");
+  int64_t axis = n.integer("axis", -1);
+  if (n.flag("flatten")) {
+    x = ops::reshape(x, {-1});
+    axis = 0;
+  }
+  n.out("Out", call("logcumsumexp", {x}, {{"axis", axis}, {"reverse", n.flag("reverse")}}));
+}
+
+template <Name op>
+void spread(const Node& n) {
+  const std::vector<int64_t> given = n.integers("axis");
+  n.out("out", call(op.text, {n.in("x")},
+                    {{"axis", given.empty() ? op::IntArray::all() : int_array(given)},
+                     {"keepdim", n.flag("keepdim")},
+                     {"correction", n.real("correction", n.flag("unbiased", true) ? 1 : 0)}}));
+}
+
+void unique_consecutive(const Node& n) {
+  const Tensor x = n.in("X");
+  const std::vector<int64_t> axis = n.integers("axis");
+  std::vector<Arg> args{{"dtype", n.dtype("dtype", DType::int64)}, {"consecutive", true}};
+  if (!axis.empty()) args.emplace_back("axis", axis.front());
+  const Tensors all = call_all("unique_all", std::span(&x, 1), args);
+  n.out("Out", all[0]);
+  n.out("Index", all[2]);
+  n.out("Counts", all[3]);
+}
+
+void l1_norm(const Node& n) {
+  n.out("Out", ops::sum(ops::abs(n.in("X"))));
+}
+
+// In how many rows the label is among the places.
+void accuracy(const Node& n) {
+  const Tensor places = n.in("Indices"), label = n.in("Label");
+  const Tensor found = ops::any(ops::equal(places, ops::reshape(label, {-1, 1})), {1});
+  const Tensor correct = ops::sum(as(found, DType::float32));
+  const Tensor total = ops::size_of(places, 0, DType::float32);
+  n.out("Accuracy", ops::divide(correct, total));
+  n.out("Correct", as(correct, DType::int32));
+  n.out("Total", as(total, DType::int32));
+}
+
+void bincount(const Node& n) {
+  const Tensor x = n.in("X");
+  const int64_t least = n.known_number("minlength", 0, "Minlength");
+  if (!x.symbolic()) check_folded(n, {least});
+  n.out("Out", call("bincount", {x, n.optional("Weights")}, {{"minlength", least}}));
+}
+
 constexpr Row kRows[] = {
     {"reduce_sum", reduce<"sum">},
     {"reduce_mean", reduce<"mean">},
@@ -136,6 +231,17 @@ constexpr Row kRows[] = {
     {"cumprod", cumprod},
     {"kthvalue", kthvalue},
     {"unique", unique},
+    {"unique_consecutive", unique_consecutive},
+    {"accuracy", accuracy},
+    {"bincount", bincount},
+    {"l1_norm", l1_norm},
+    {"logcumsumexp", logcumsumexp},
+    {"max_with_index", max_with_place},
+    {"min_with_index", min_with_place},
+    {"median", median_of_all},
+    {"nanmedian", median_of_numbers},
+    {"std", spread<"std">},
+    {"var", spread<"var">},
 };
 
 }  // namespace

@@ -289,7 +289,7 @@ void expand_times(const Node& n) {
 }
 
 void flip(const Node& n) {
-  n.out("Out", call("flip", {n.in("X")}, {{"axis", int_array(n.integers("axis"))}}));
+  n.out("Out", call("flip", {n.in("X")}, {{"axis", n.numbers("axis", "AxisTensor")}}));
 }
 
 void roll(const Node& n) {
@@ -340,6 +340,77 @@ void diag_embed(const Node& n) {
                     {{"offset", n.integer("offset", 0)},
                      {"dim1", n.integer("dim1", -2)},
                      {"dim2", n.integer("dim2", -1)}}));
+}
+
+// A vector as the diagonal of a matrix, or the diagonal of one.
+void diag(const Node& n) {
+  const Tensor x = n.in("X");
+  const int64_t offset = n.integer("offset", 0);
+  if (x.rank() == 2) return n.out("Out", call("diagonal", {x}, {{"offset", offset}}));
+  n.expect(x.rank() <= 1, "a vector or a matrix is expected");
+  const Tensor line = x.rank() == 0 ? ops::reshape(x, {1}) : x;
+  const Tensor out = call("diag_embed", {line}, {{"offset", offset}});
+  const double beside = n.real("padding_value", 0);
+  if (beside == 0) return n.out("Out", out);
+  const Tensor on = call("diag_embed", {ops::ones_like(line)}, {{"offset", offset}});
+  n.out("Out", ops::where(ops::not_equal(on, number(0, on)), out, number(beside, out)));
+}
+
+// The diagonal of a matrix, or of all dimensions, becomes one number.
+void fill_diagonal(const Node& n) {
+  const Tensor x = n.in("X");
+  const int64_t offset = n.integer("offset", 0);
+  n.expect(x.rank() >= 2, "a matrix has two dimensions or more");
+  if (x.rank() == 2 && !n.flag("wrap")) {
+    const Tensor line = call("diagonal", {x}, {{"offset", offset}});
+    const Tensor values = ops::full_like(line, op::Scalar(n.real("value", 0)));
+    return n.out("Out", call("diagonal_scatter", {x, values}, {{"offset", offset}}));
+  }
+  // Every `step`-th element of all.
+  int64_t step = 1, stride = 1;
+  for (int d = x.rank() - 1; d > 0; --d) {
+    if (x.dim(d) < 0) n.unsupported("a diagonal of unknown length");
+    stride *= x.dim(d);
+    step += stride;
+  }
+  if (x.dim(0) < 0) n.unsupported("a diagonal of unknown length");
+  const int64_t columns = x.dim(-1);
+  const int64_t end =
+      x.rank() == 2 && n.flag("wrap") ? x.numel() : std::min(x.numel(), columns * columns);
+  const Tensor flat = ops::reshape(x, {-1});
+  const Tensor filled = call("set_slice", {flat, number(n.real("value", 0), x)},
+                             {{"axes", std::vector<int64_t>{0}},
+                              {"starts", op::IntArray{std::max<int64_t>(offset, 0)}},
+                              {"ends", op::IntArray{x.rank() == 2 ? end : x.numel()}},
+                              {"strides", std::vector<int64_t>{step}}});
+  n.out("Out", ops::reshape(filled, sizes_of(x)));
+}
+
+// `shape` elements from `offsets` on; -1 is all that is left.
+void crop(const Node& n) {
+  const Tensor x = n.in("X");
+  const op::IntArray shape = n.numbers("shape", "Shape", "ShapeTensor");
+  const op::IntArray offsets = n.numbers("offsets", "Offsets", "OffsetsTensor");
+  n.expect(static_cast<int>(shape.size()) == x.rank() && offsets.size() == shape.size(),
+           "shape and offsets are of another number of dimensions");
+  if (!shape.symbols.empty() || !offsets.symbols.empty())
+    n.unsupported("crop of sizes that only a run knows");
+  Tensor out = x;
+  for (int d = 0; d < x.rank(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    const int64_t size = shape[i], from = offsets[i];
+    n.expect(from >= 0, "an offset is negative");
+    out = ops::slice(out, d, from, size < 0 ? kEnd : from + size);
+  }
+  n.out("Out", out);
+}
+
+void is_empty(const Node& n) {
+  n.out("Out", ops::equal(ops::numel_of(n.in("X")), ops::constant(int64_t{0}, DType::int64)));
+}
+
+void view_shape(const Node& n) {
+  n.out("out", ops::reshape(n.in("input"), int_array(n.integers("dims"))));
 }
 
 // Nothing happens.
@@ -407,6 +478,11 @@ constexpr Row kRows[] = {
     {"size", numel},
     {"diag_embed", diag_embed},
     {"diagonal", diagonal},
+    {"diag_v2", diag},
+    {"fill_diagonal", fill_diagonal},
+    {"crop_tensor", crop},
+    {"is_empty", is_empty},
+    {"view_shape", view_shape},
     {"nop", nothing},
     {"combine", combine},
     {"uncombine", uncombine},

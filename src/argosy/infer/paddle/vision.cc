@@ -44,7 +44,8 @@ void interpolate(const Node& n) {
                      {"mode", mode_of(n)},
                      {"align_corners", n.flag("align_corners", true)},
                      {"align_mode", n.integer("align_mode", 1)},
-                     {"cl", channels_last(n)}}));
+                     {"cl", channels_last(n)},
+                     {"antialias", n.op.type == "interp_antialias"}}));
 }
 
 // A constant that is padded may grow to a size that the file alone decides.
@@ -167,6 +168,7 @@ constexpr Row kRows[] = {
     {"trilinear_interp_v2", interpolate},
     {"linear_interp", interpolate},
     {"linear_interp_v2", interpolate},
+    {"interp_antialias", interpolate},
     {"pad", pad},
     {"pad2d", pad2d},
     {"pad3d", pad3d},
