@@ -422,6 +422,10 @@ def spectral_norm(weight, dim=0, power_iters=1, eps=1e-12, name=None):
     Returns:
         Variable: Of weight's shape.
 
+    Raises:
+        TypeError: weight is no variable of a Program, or dim no integer.
+        ValueError: weight has none or more than 5 dimensions, not dimension dim, or power_iters is negative.
+
     Paper: Spectral Normalization for GANs (https://arxiv.org/abs/1802.05957).
 
     Example:
@@ -533,6 +537,10 @@ def row_conv(input, future_context_size, param_attr=None, act=None):
 
     Returns:
         Variable: [N, T, D].
+
+    Raises:
+        TypeError: input is no variable of a Program, or future_context_size no integer.
+        ValueError: input does not have 3 dimensions.
 
     Paper: Deep Speech 2 (https://arxiv.org/abs/1512.02595).
 
