@@ -391,6 +391,13 @@ void infer(InferContext& c, const void* attrs) {
 
 namespace {
 
+// What infer refuses, where results need no memory.
+void check_operands(const OpDef& op, const Inputs& in, const void* attrs) {
+  if (!op.infer) return;
+  InferContext c{op, in, {}};
+  infer(c, attrs);
+}
+
 // dispatch, when nobody watches. Part of dispatch, which is entered so often that a call more
 // shows.
 [[gnu::always_inline]] inline Tensors run(const OpDef& op, const Inputs& in, const void* attrs) {
@@ -415,10 +422,7 @@ namespace {
   bool composed = op.compose && ((grad && !op.gradient) || !find_kernel(op, in, attrs, place.kind));
   if (composed) {
     if (thread_state.explain) explain(op, "opened its composition");
-    if (op.infer) {  // for its checks
-      InferContext c{op, in, {}};
-      infer(c, attrs);
-    }
+    check_operands(op, in, attrs);
     if (!grad || !op.gradient) return op.compose(in, attrs);
     GradMode off(false);
     out = op.compose(in, attrs);
@@ -430,10 +434,12 @@ namespace {
   }
   if (out.empty()) {
     for (uint32_t i : op.updates) prepare_write(in.list(i));
-    if (op.writes.empty())
+    if (op.writes.empty()) {
       allocate_outputs(op, in, attrs, place, out);
-    else
+    } else {
+      check_operands(op, in, attrs);
       bind_written(op, in, out);
+    }
     run_kernel(op, in, attrs, out, place);
     if (!op.writes.empty()) {
       for (const Tensor& t : out) t.wrote(op.name.c_str());
