@@ -223,7 +223,7 @@ class LayerHelper:
         Example:
             >>> argosy.enable_static()
             >>> x = argosy.static.data("x", [2, 3], "float32")
-            >>> LayerHelper("biased").append_bias_op(x).shape
+            >>> list(argosy.base.layer_helper.LayerHelper("biased").append_bias_op(x).shape)
             [2, 3]
         """
         sizes = list(input_var.shape[dim_start:dim_end])

@@ -19,7 +19,7 @@ def test_right_calls(run, mode, context):
 
 
 def test_what_differs_is_told(run):
-    recording = "float(paddle._core.program_recording() is not None)"
+    recording = "1.0 * (paddle._core.program_recording() is not None)"
     assert run(f"T(2) + {recording}", "captured", False).startswith("Different: captured gives [")
     assert run(f"T(2).astype('int32' if {recording} else 'int64')", "captured", False) == (
         "Different: captured gives paddle.int32[2], eager paddle.int64[2]"
