@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <map>
 
 #include "argosy/ps/service/server_core.h"
 #include "tests/cpp/ps/recovery_host.h"
@@ -38,13 +39,33 @@ class Promises : public WithDirectory {
   // The server as kill -9 leaves it and a new one finds it, elsewhere.
   void kill_and_start(std::initializer_list<ClientId> clients = {kOne}) {
     const std::string next = directory_ + "/again-" + std::to_string(++kills_);
-    fs::copy(directory_ + "/" + at_, next, fs::copy_options::recursive);
+    copy_as_it_stands(directory_ + "/" + at_, next);
     core_.reset();
     at_ = next.substr(directory_.size() + 1);
     options_.directory = next;
     for (TableConfig& t : options_.tables)
       if (t.tier == "ssd") t.directory = next + "/db";
     start(clients);
+  }
+  // What a snapshot in the background writes and removes meanwhile would make a mix of two moments.
+  static void copy_as_it_stands(const std::string& from, const std::string& to) {
+    const auto files = [&] {
+      std::map<std::string, std::pair<fs::file_time_type, uintmax_t>> found;
+      for (const auto& entry : fs::recursive_directory_iterator(from))
+        found[entry.path()] = {entry.last_write_time(),
+                               entry.is_regular_file() ? entry.file_size() : 0};
+      return found;
+    };
+    for (const auto end = Core::Clock::now() + seconds(60);; fs::remove_all(to)) {
+      try {
+        const auto before = files();
+        fs::copy(from, to, fs::copy_options::recursive);
+        if (files() == before) return;
+      } catch (const fs::filesystem_error&) {
+        // A file went.
+      }
+      ASSERT_LT(Core::Clock::now(), end) << from << " changes all the time.";
+    }
   }
   Core::Result greet(ClientId client, uint32_t worker = 0, uint64_t next = 1,
                      uint64_t incarnation = 0) {
