@@ -212,7 +212,7 @@ DirectoryLock::DirectoryLock(const std::string& directory) {
   const std::string path = join_path(directory, "LOCK");
   fd_ = open_or_throw(path, O_RDWR | O_CREAT);
   // A predecessor that was killed holds it until the last of its threads has ended.
-  constexpr std::chrono::seconds kDying{2};
+  constexpr std::chrono::seconds kDying{10};  // on a busy machine
   const auto end = std::chrono::steady_clock::now() + kDying;
   while (::flock(fd_, LOCK_EX | LOCK_NB)) {
     const int error = errno;
