@@ -7,7 +7,7 @@ import dataclasses
 from argosy import _core, device
 from argosy._framework import get_flags, set_flags
 from argosy._programs import scope
-from argosy._support import EOFException  # noqa: F401
+from argosy._support import EOFException, no_effect  # noqa: F401
 from argosy.device import (  # noqa: F401
     CPUPlace,
     CUDAPinnedPlace,
@@ -206,11 +206,14 @@ def _get_all_register_op_kernels(library="all"):
     """The operations that have kernels.
 
     Args:
-        library (str): Of which library; all are one here.
+        library (str): Has no effect, and warns: all kernels are in one library here.
 
     Returns:
         dict: Type, and that of its gradient (`relu_grad`), -> the device whose kernels it has.
     """
+    no_effect(
+        "core._get_all_register_op_kernels", "all are in one library", library=(library, "all")
+    )
     from argosy.static.op_protos import OpProtoHolder
 
     found = {}

@@ -171,6 +171,8 @@ def test_signatures_of_calls():
             ask("nothing")
     assert core.get_op_extra_attrs("relu_grad") == {}
     kernels = core._get_all_register_op_kernels()
+    with pytest.warns(UserWarning, match="library has no effect: all are in one library"):
+        assert core._get_all_register_op_kernels("phi") == kernels
     assert "relu_grad" in kernels and "arg_max" in kernels and "arg_max_grad" not in kernels
 
 
