@@ -12,8 +12,18 @@ import time
 
 import numpy as np
 import pytest
-from tests.python.ps.jobs import DENSE, SPARSE, TABLES, connect, own_endpoint, pull, push, serve
-from tests.python.ps.raw import Raw
+from tests.python.ps.jobs import (
+    DENSE,
+    SPARSE,
+    TABLES,
+    connect,
+    own_endpoint,
+    pull,
+    push,
+    serve,
+    stats,
+)
+from tests.python.ps.raw import Raw, request
 
 from argosy import _ps
 from argosy.distributed.fleet.runtime import ServiceSettings
@@ -403,6 +413,24 @@ class TestLimits:
         with pytest.raises(TimeoutError, match="too many calls"):
             connect([server], token="t", connect_deadline=3)
         raw.close()
+
+    def test_waiting_calls_end_with_their_connection(self):
+        """Calls that wait for other workers hold places no longer than somebody waits for them."""
+        server = serve(workers=2, token="t", threads=1, max_calls=4)
+        epoch = stats(connect([server], workers=2, token="t"))[0]["epoch"]
+        who = {"client_high": 5, "client_low": 6, "workers": 2, "servers": 1, "epoch": epoch}
+        raw = Raw(server.port, window=1 << 20)
+        hello = raw.call("Hello", request(**who), "t")
+        raw.read_until(lambda: hello in raw.ended)
+        gather = request(**who, round=1, wait_ms=600_000)
+        waiting = [raw.call("Gather", gather, "t") for _ in range(5)]
+        raw.read_until(lambda: waiting[4] in raw.ended)  # there was no place for it
+        with pytest.raises(TimeoutError, match="too many calls"):
+            connect([server], workers=2, token="t", connect_deadline=3)
+        raw.read(0.1)
+        assert raw.ended.keys().isdisjoint(waiting[:4])
+        raw.close()
+        push(connect([server], workers=2, token="t", connect_deadline=60), [1])
 
     def test_calls_of_one_connection(self):
         server = serve(token="t", max_arriving_calls=5000)
