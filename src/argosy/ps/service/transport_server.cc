@@ -10,6 +10,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/auth.h"
+#include "argosy/ps/service/certificates.h"
 #include "argosy/ps/service/connections.h"
 #include "argosy/ps/service/fault.h"
 #include "argosy/ps/service/transport.h"
@@ -131,9 +132,9 @@ class GrpcListener final : public Listener {
               : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
       if (ask)
         tls.pem_root_certs =
-            read_pem(options.client_certificate_authority, "client_certificate_authority");
-      tls.pem_key_cert_pairs.push_back({read_pem(options.certificate_key, "certificate_key"),
-                                        read_pem(options.certificate, "certificate")});
+            read_authorities(options.client_certificate_authority, "client_certificate_authority");
+      Identity own = read_identity(options.certificate, options.certificate_key);
+      tls.pem_key_cert_pairs.push_back({std::move(own.key), std::move(own.chain)});
       credentials = grpc::SslServerCredentials(tls);
     }
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
