@@ -9,6 +9,7 @@
 #include "argosy/op/autocast.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/tensor/shared_bytes.h"
 
 namespace argosy::autograd {
 namespace {
@@ -297,11 +298,20 @@ class Pass {
     Tensors dxs;
     {
       profile::Scope scope(profiled_name(node), profile::Kind::gradient);
+      SharedBytes shared(leads_to_exchange(node, needs));
       dxs = node.backward(dys, needs.data());
     }
     if (last && !retain_graph_) node.release_saved();
     for (size_t i = 0; i < node.edges.size() && i < dxs.size(); ++i)
       if (needs[i] && dxs[i].defined()) send(node.edges[i], dxs[i]);
+  }
+
+  // Whether a gradient that is wanted of the node goes to a leaf with an exchange.
+  bool leads_to_exchange(const Node& node, const Needs& needs) const {
+    if (first_consumer_.empty()) return false;
+    for (size_t i = 0; i < needs.size(); ++i)
+      if (needs[i] && first_consumer_.count(node.edges[i].node.get())) return true;
+    return false;
   }
 
   bool retain_graph_;

@@ -8,6 +8,7 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/sparse/sparse.h"
+#include "argosy/tensor/shared_bytes.h"
 
 namespace argosy::autograd {
 namespace {
@@ -89,6 +90,7 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
   const Tensor& dy = dys[0];
   if (!dy.defined()) return {};
   settle();
+  SharedBytes seen_by_others(exchanged());
   bool keeps_graph = op::thread_state.grad_enabled && dy.requires_grad();
   if (grad.defined() && !cleared) {
     grad = add_grads(grad, dy, !keeps_graph && is_leaf(grad));

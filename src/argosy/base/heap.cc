@@ -62,11 +62,13 @@ void Heap::fail(size_t bytes) const {
 
 // ---- PooledHeap ----
 
-void* PooledHeap::take(size_t size) {
+void* PooledHeap::take_from(ChunkPool& pool, size_t size) {
   size_t most = limit();
   if (most_) most = most ? std::min(most, most_) : most_;
-  void* block = pool_.allocate(size, most);
-  reserved.set(pool_.reserved());
+  const size_t elsewhere = reserved_now() - pool.reserved();
+  if (most) most = std::max(most, elsewhere + 1) - elsewhere;  // 0 would be no limit
+  void* block = pool.allocate(size, most);
+  reserved.set(reserved_now());
   return block;
 }
 
@@ -90,7 +92,7 @@ void* PooledHeap::allocate(size_t bytes) {
 void PooledHeap::deallocate(void* block, size_t bytes) noexcept {
   {
     std::lock_guard lock(mutex);
-    if (!pool_.deallocate(block)) {
+    if (!pool_.deallocate(block) && !(shared_ && shared_->deallocate(block))) {
       std::fprintf(stderr, "argosy: [memory] block %p is freed but not in use (freed twice?)\n",
                    block);
       return;
@@ -102,7 +104,8 @@ void PooledHeap::deallocate(void* block, size_t bytes) noexcept {
 void PooledHeap::release_cached() {
   std::lock_guard lock(mutex);
   pool_.release_free();
-  reserved.set(pool_.reserved());
+  if (shared_) shared_->release_free();
+  reserved.set(reserved_now());
 }
 
 std::string PooledHeap::dump_details() {
@@ -133,6 +136,24 @@ void CpuHeap::deallocate(void* block, size_t bytes) noexcept {
   one.push(block);
   give_back(index, one, 1);
   allocated.subtract(kTable.size[index]);
+}
+
+void CpuHeap::share(const Backend* backend) {
+  std::lock_guard lock(mutex);
+  shared_.emplace(backend, place_.index, 4096);
+}
+
+void* CpuHeap::allocate_shared(size_t bytes) {
+  if (thread_cache) publish(*thread_cache);
+  const size_t size = block_size(bytes);
+  if (size < bytes || over_limit(size)) return nullptr;
+  void* block;
+  {
+    std::lock_guard lock(mutex);
+    block = shared_ ? take_from(*shared_, size) : nullptr;
+  }
+  if (block) allocated.add(static_cast<int64_t>(size));
+  return block;
 }
 
 void CpuHeap::publish(ThreadCache& cache) noexcept {
@@ -275,7 +296,9 @@ void CpuHeap::release_spans(int index) {
 
 std::string CpuHeap::dump_details() {
   std::lock_guard lock(mutex);
-  std::string text = pool_.dump() + "block size   blocks     free (outside of threads' lists)\n";
+  std::string text = pool_.dump();
+  if (shared_) text += "seen by other processes:\n" + shared_->dump();
+  text += "block size   blocks     free (outside of threads' lists)\n";
   char line[96];
   for (int i = 0; i < kClasses; ++i) {
     const SizeClass& c = classes_[i];

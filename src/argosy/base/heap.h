@@ -6,6 +6,7 @@
 #include <bit>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -149,10 +150,17 @@ class PooledHeap : public Heap {
 
  protected:
   // Null if there is no memory. Requires mutex.
-  void* take(size_t size);
+  void* take(size_t size) { return take_from(pool_, size); }
+  void* take_from(ChunkPool& pool, size_t size);
 
   ChunkPool pool_;  // guarded by mutex
+  // Of memory that other processes map too; guarded by mutex.
+  std::optional<ChunkPool> shared_;
   const size_t most_;
+
+ private:
+  // Requires mutex.
+  size_t reserved_now() const { return pool_.reserved() + (shared_ ? shared_->reserved() : 0); }
 };
 
 // What a thread keeps for itself. It alone writes here; others read the counters.
@@ -182,6 +190,10 @@ class CpuHeap : public PooledHeap {
   size_t block_size(size_t bytes) const override {
     return bytes > kSmall ? PooledHeap::block_size(bytes) : kTable.size[class_of(bytes)];
   }
+  // Chunks for allocate_shared() come from here.
+  void share(const Backend* backend);
+  // A large block; null where there is no room, or was no share().
+  void* allocate_shared(size_t bytes);
   // Those of the calling thread's lists included.
   void release_cached() override;
   std::string dump_details() override;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "argosy/base/address_range.h"
 #include "argosy/base/device.h"
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
@@ -116,6 +117,22 @@ Heap& heap_of(Place place) {
   return heap ? *heap : create_heap(place);
 }
 
+// ---- Memory that other processes map too ----
+
+// What share() was given, for ever; guarded by the lock of the CPU's heap. Null: nothing yet.
+std::atomic<AddressRange*> shared_range{nullptr};
+
+void* take_shared(int, size_t bytes) {
+  return shared_range.load(std::memory_order_relaxed)->take(bytes);
+}
+
+void give_back_shared(int, void* block, size_t bytes) {
+  madvise(block, bytes, MADV_REMOVE);  // the pages go, the addresses stay
+  shared_range.load(std::memory_order_relaxed)->give_back(static_cast<char*>(block), bytes);
+}
+
+constexpr Backend kSharedChunks = {take_shared, give_back_shared};
+
 // ---- Per-thread lists of the CPU ----
 
 // The CPU's heap, once any thread has a cache.
@@ -199,6 +216,28 @@ void deallocate(Place place, void* block, size_t bytes) noexcept {
     }
   }
   deallocate_slow(place, block, bytes);
+}
+
+bool share(char* begin, size_t bytes) {
+  auto* pooled = dynamic_cast<CpuHeap*>(&heap_of({}));
+  if (!pooled) return false;
+  static std::mutex once;
+  std::lock_guard lock(once);
+  if (shared_range.load(std::memory_order_relaxed)) return false;
+  shared_range.store(new AddressRange(begin, bytes), std::memory_order_release);
+  pooled->share(&kSharedChunks);
+  return true;
+}
+
+void* allocate_shared(size_t bytes) {
+  if (bytes > kSmall && shared_range.load(std::memory_order_acquire))
+    if (void* block = static_cast<CpuHeap&>(heap_of({})).allocate_shared(bytes)) return block;
+  return allocate({}, bytes);
+}
+
+bool is_shared(const void* address) {
+  const AddressRange* range = shared_range.load(std::memory_order_acquire);
+  return range && range->has(address);
 }
 
 size_t block_size(Place place, size_t bytes) {

@@ -36,6 +36,17 @@ ARGOSY_API void deallocate(Place place, void* block, size_t bytes) noexcept;
 // What a request for `bytes` counts as in Stats::allocated.
 ARGOSY_API size_t block_size(Place place, size_t bytes);
 
+// Memory that other processes of this host map too, for tensors that are exchanged with them. From
+// now on allocate_shared() takes blocks of [begin, begin + bytes), which stays mapped for ever.
+// Once in the life of a process: false, and without effect, later, and where
+// ARGOSY_ALLOCATOR=system.
+ARGOSY_API bool share(char* begin, size_t bytes);
+// As allocate of the CPU does; a block of more than 64 KiB from the memory given to share(), as
+// long as that has room.
+ARGOSY_API void* allocate_shared(size_t bytes);
+// Whether the address lies in that memory.
+ARGOSY_API bool is_shared(const void* address);
+
 ARGOSY_API Stats stats(Place place);
 // Since now.
 ARGOSY_API void reset_peak(Place place);

@@ -73,6 +73,7 @@ std::shared_ptr<Board> Board::world(std::shared_ptr<Engine> engine) {
   std::vector<int> ranks;
   for (int r = 0; r < engine->size(); ++r) ranks.push_back(r);
   const int rank = engine->rank();
+  engine->tensors(rank);  // gradients lie there from now on
   return std::make_shared<Board>(std::move(engine), 0, std::move(ranks), rank, 0, nullptr);
 }
 
@@ -97,6 +98,11 @@ char* Board::window(int rank, uint32_t step) const {
 
 Header& Board::header(int rank, uint64_t sequence) const {
   return line(rank).headers[sequence & 1];
+}
+
+bool Board::others_write(const void* address) const {
+  const Engine::Area own = tensors(rank());
+  return reinterpret_cast<uintptr_t>(address) - own.begin < own.bytes;  // wraps below
 }
 
 Board::Ring& Board::ring(int from, int to) const {

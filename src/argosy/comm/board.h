@@ -47,6 +47,8 @@ class ARGOSY_API Board final : public Channel, public std::enable_shared_from_th
   uint32_t step() const { return step_; }
   char* window(int rank, uint32_t step) const;
   Header& header(int rank, uint64_t sequence) const;
+  Engine::Area tensors(int rank) const { return engine_->tensors(world_rank(rank)); }
+  bool others_write(const void* address) const override;
 
   void show();  // the step that step() says; the next one begins
   // How a rank waits for others.

@@ -50,6 +50,10 @@ class ARGOSY_API Channel {
   // then. REQUIRES: sizes agree with header.count where that says them.
   virtual void run(const Job& job) = 0;
 
+  // Whether other ranks write to this address of a tensor in run(), and may do so a little longer
+  // when it throws here.
+  virtual bool others_write(const void*) const { return false; }
+
   // As many bytes as can be moved now, 0 if none.
   virtual size_t put(int peer, std::span<const iovec> from) = 0;
   virtual size_t get(int peer, std::span<const iovec> to) = 0;

@@ -27,12 +27,14 @@ class HostEngine final : public Engine {
   std::shared_ptr<char> share(uint64_t offset, size_t bytes) override {
     return engine_->share(offset, bytes);
   }
-  bool gone(int rank) override {
-    const auto at = std::find(ranks_.begin(), ranks_.end(), rank);
-    return engine_->gone(static_cast<int>(at - ranks_.begin()));
-  }
+  Area tensors(int rank) override { return engine_->tensors(place(rank)); }
+  bool gone(int rank) override { return engine_->gone(place(rank)); }
 
  private:
+  int place(int rank) const {
+    return static_cast<int>(std::ranges::find(ranks_, rank) - ranks_.begin());
+  }
+
   const std::shared_ptr<Engine> engine_;
   const std::vector<int> ranks_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/mutex.h"
 #include "argosy/base/profile.h"
 #include "argosy/comm/board.h"
 #include "argosy/comm/combine.h"
@@ -434,6 +435,18 @@ void ProcessGroup::post_interrupted(const Header& header) {
   channel_->post(Failure::lost, m.str());
 }
 
+namespace {
+
+// Memory of failed collectives that another rank may write yet: it is never used again.
+void keep_for_ever(const TensorList& tensors) {
+  static Mutex mutex;
+  static TensorList& kept = *new TensorList;  // guarded by mutex
+  MutexLock lock(mutex);
+  for (const Tensor& t : tensors) kept.push_back(t.detach());  // where the memory is now
+}
+
+}  // namespace
+
 void ProcessGroup::execute(Task& task, bool beside) {
   std::exception_ptr error;
   std::vector<Ref<DeviceEvent>> events;
@@ -453,6 +466,11 @@ void ProcessGroup::execute(Task& task, bool beside) {
     post_interrupted(task.job.header);
   }
   finish(task.number, error ? Stage::failed : Stage::done);
+  if (error) {
+    const auto unseen = [&](const Tensor& t) { return !channel_->others_write(t.raw()); };
+    std::erase_if(task.keep, unseen);
+    keep_for_ever(task.keep);
+  }
   task.keep.clear();
   task.late.clear();
   task.staging = {};

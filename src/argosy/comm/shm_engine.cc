@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "argosy/base/memory.h"
+#include "argosy/base/mutex.h"
 #include "argosy/comm/error.h"
 #include "argosy/comm/local_socket.h"
 
@@ -18,8 +20,8 @@ namespace argosy::comm {
 
 namespace {
 
-constexpr uint64_t kMagic = 0x3130797367726141;  // changes with what is said below
-constexpr int kMostRanks = 200;                  // descriptors in one message
+constexpr uint64_t kMagic = 0x3230797367726141;  // changes with what is said below
+constexpr int kMostRanks = 200;                  // descriptors in one message, with two more
 constexpr const char* kRemedy =
     " Do this: start all ranks by `argosy launch`, or with the same PADDLE_TRAINERS_NUM, "
     "PADDLE_MASTER"
@@ -53,10 +55,62 @@ void put_text(char (&target)[N], const std::string& text) {
   throw CommError(Failure::connection, m);
 }
 
+// Of one file for all ranks: only pages that were written take memory.
+constexpr size_t kTensorsOfRank = size_t{64} << 30;  // what does not fit is exchanged by copies
+
+constexpr off_t tensors_offset(int rank) {
+  return static_cast<off_t>(static_cast<size_t>(rank) * kTensorsOfRank);
+}
+
+// Null if it cannot be mapped.
+void* map_tensors(int file, int rank, int flags, void* at = nullptr) {
+  struct stat s;
+  if (fstat(file, &s) || s.st_size < tensors_offset(rank + 1)) return nullptr;
+  void* p = mmap(at, kTensorsOfRank, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file,
+                 tensors_offset(rank));
+  if (p == MAP_FAILED) return nullptr;
+  madvise(p, kTensorsOfRank, MADV_HUGEPAGE);  // where the system has them for such memory
+  madvise(p, kTensorsOfRank, MADV_DONTDUMP);
+  return p;
+}
+
+// The tensors of this process that others see. There is one such memory in the life of a process,
+// which the allocator keeps for ever.
+struct OwnTensors {
+  void* begin;
+  int file;
+  int rank;
+};
+std::atomic<const OwnTensors*> own_tensors{nullptr};
+
+// A child that was forked has its parent's tensors, but what it writes is its own.
+void part_from_parent() {
+  if (const OwnTensors* own = own_tensors.load())
+    map_tensors(own->file, own->rank, MAP_PRIVATE | MAP_FIXED, own->begin);
+}
+
+// Lets the allocator take this rank's part of the file. False if it has other memory already.
+bool keep_tensors(int file, int rank, void* begin) {
+  if (!memory::share(static_cast<char*>(begin), kTensorsOfRank)) return false;
+  own_tensors = new OwnTensors{begin, fcntl(file, F_DUPFD_CLOEXEC, 0), rank};
+  pthread_atfork(nullptr, nullptr, part_from_parent);
+  return true;
+}
+
 class ShmEngine final : public Engine {
  public:
-  ShmEngine(int rank, Fd memory, std::vector<Fd> lives)
-      : rank_(rank), memory_(std::move(memory)), lives_(std::move(lives)) {}
+  ShmEngine(int rank, Fd memory, Fd tensors, std::vector<Fd> lives)
+      : rank_(rank),
+        memory_(std::move(memory)),
+        tensors_(std::move(tensors)),
+        lives_(std::move(lives)),
+        areas_(lives_.size()) {}
+
+  ~ShmEngine() override {
+    for (size_t r = 0; r < areas_.size(); ++r)
+      if (const auto& area = areas_[r]; area && area->bytes && static_cast<int>(r) != rank_)
+        munmap(reinterpret_cast<void*>(area->begin), area->bytes);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(lives_.size()); }
@@ -78,6 +132,13 @@ class ShmEngine final : public Engine {
     return {static_cast<char*>(p), [bytes](char* q) { munmap(q, bytes); }};
   }
 
+  Area tensors(int rank) override {
+    MutexLock lock(mutex_);
+    std::optional<Area>& area = areas_[static_cast<size_t>(rank)];
+    if (!area) area = map_area(rank);
+    return *area;
+  }
+
   bool gone(int rank) override {
     if (rank == rank_) return false;
     pollfd p{lives_[static_cast<size_t>(rank)].get(), POLLIN, 0};
@@ -85,9 +146,20 @@ class ShmEngine final : public Engine {
   }
 
  private:
-  int rank_;
-  Fd memory_;
-  std::vector<Fd> lives_;  // readable, or hung up, once that process has ended
+  Area map_area(int rank) const {
+    void* begin = map_tensors(tensors_.get(), rank, MAP_SHARED);
+    if (begin && rank == rank_ && !keep_tensors(tensors_.get(), rank, begin)) {
+      munmap(begin, kTensorsOfRank);
+      begin = nullptr;
+    }
+    return {reinterpret_cast<uintptr_t>(begin), begin ? kTensorsOfRank : 0};
+  }
+
+  const int rank_;
+  const Fd memory_, tensors_;
+  const std::vector<Fd> lives_;  // readable, or hung up, once that process has ended
+  Mutex mutex_;
+  std::vector<std::optional<Area>> areas_ ARGOSY_GUARDED_BY(mutex_);  // by rank, once asked for
 };
 
 // A descriptor for others that tells when this process ends. Where the kernel has no pidfd it is a
@@ -172,15 +244,20 @@ std::shared_ptr<Engine> host_ranks(const ShmOptions& o, Clock::time_point until)
     --left;
   }
   Fd memory(memfd_create("argosy-comm", MFD_CLOEXEC));
-  if (!memory) fail(Message() << "[init_parallel_env] no memfd: " << std::strerror(errno) << '.');
-  std::vector<int> fds{memory.get()};
+  Fd tensors(memfd_create("argosy-tensors", MFD_CLOEXEC));
+  if (!memory || !tensors)
+    fail(Message() << "[init_parallel_env] no memfd: " << std::strerror(errno) << '.');
+  // If that is more than files may have here, ranks find it empty and keep their tensors to
+  // themselves.
+  static_cast<void>(!ftruncate(tensors.get(), tensors_offset(o.size)));
+  std::vector<int> fds{memory.get(), tensors.get()};
   for (const Fd& life : lives) fds.push_back(life.get());
   Welcome yes;
   for (size_t r = 1; r < n; ++r)
     if (!send_message(sockets[r], bytes_of(yes), fds))
       fail(Message() << "[init_parallel_env] rank " << static_cast<int>(r)
                      << " has ended while the ranks were being connected.");
-  return std::make_shared<ShmEngine>(0, std::move(memory), std::move(lives));
+  return std::make_shared<ShmEngine>(0, std::move(memory), std::move(tensors), std::move(lives));
 }
 
 std::shared_ptr<Engine> join_ranks(const ShmOptions& o, Clock::time_point until) {
@@ -210,11 +287,11 @@ std::shared_ptr<Engine> join_ranks(const ShmOptions& o, Clock::time_point until)
                    << " while the ranks were being connected: what it wrote says why." << kRemedy);
   welcome.text[sizeof welcome.text - 1] = 0;
   if (welcome.refused) fail(Message() << welcome.text);
-  if (fds.size() != static_cast<size_t>(o.size) + 1)
+  if (fds.size() != static_cast<size_t>(o.size) + 2)
     fail(Message() << "[init_parallel_env] rank 0 sent " << fds.size() << " descriptors.");
-  Fd memory = std::move(fds[0]);
-  fds.erase(fds.begin());
-  return std::make_shared<ShmEngine>(o.rank, std::move(memory), std::move(fds));
+  Fd memory = std::move(fds[0]), tensors = std::move(fds[1]);
+  fds.erase(fds.begin(), fds.begin() + 2);
+  return std::make_shared<ShmEngine>(o.rank, std::move(memory), std::move(tensors), std::move(fds));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 
 #include "argosy/base/error.h"
@@ -15,7 +16,8 @@ Engine::~Engine() = default;
 namespace {
 
 struct World {
-  explicit World(int size) : left(static_cast<size_t>(size)) {}
+  World(int size, bool sees_tensors)
+      : sees_tensors(sees_tensors), left(static_cast<size_t>(size)) {}
 
   std::shared_ptr<char> share(uint64_t offset, size_t bytes) {
     MutexLock lock(mutex);
@@ -28,6 +30,7 @@ struct World {
     return area;
   }
 
+  const bool sees_tensors;
   Mutex mutex;
   std::map<uint64_t, std::shared_ptr<char>> areas ARGOSY_GUARDED_BY(mutex);
   std::vector<std::atomic<bool>> left;
@@ -43,6 +46,8 @@ class ThreadEngine final : public Engine {
   std::shared_ptr<char> share(uint64_t offset, size_t bytes) override {
     return world_->share(offset, bytes);
   }
+  // Ranks of one process see everything.
+  Area tensors(int) override { return {0, world_->sees_tensors ? SIZE_MAX : 0}; }
   bool gone(int rank) override { return world_->left[static_cast<size_t>(rank)]; }
 
  private:
@@ -52,8 +57,8 @@ class ThreadEngine final : public Engine {
 
 }  // namespace
 
-std::vector<std::shared_ptr<Engine>> thread_engines(int size) {
-  auto world = std::make_shared<World>(size);
+std::vector<std::shared_ptr<Engine>> thread_engines(int size, bool see_tensors) {
+  auto world = std::make_shared<World>(size, see_tensors);
   std::vector<std::shared_ptr<Engine>> out;
   for (int r = 0; r < size; ++r) out.push_back(std::make_shared<ThreadEngine>(world, r));
   return out;

@@ -6,14 +6,19 @@
 
 #include "argosy/base/memory.h"
 #include "argosy/base/mutex.h"
+#include "argosy/tensor/shared_bytes.h"
 
 namespace argosy {
+
+constinit thread_local bool SharedBytes::wanted_ = false;
 
 // On the CPU the header and the bytes are one block: one allocation a tensor.
 Ref<Storage> Storage::allocate(Place place, size_t bytes) {
   static_assert(sizeof(Storage) <= kHeader && kHeader % memory::kAlignment == 0);
   const bool inside = place.kind == DeviceKind::cpu;
-  char* block = static_cast<char*>(memory::allocate({}, kHeader + (inside ? bytes : 0)));
+  const size_t room = kHeader + (inside ? bytes : 0);
+  auto* block = static_cast<char*>(inside && SharedBytes::wanted() ? memory::allocate_shared(room)
+                                                                   : memory::allocate({}, room));
   auto* storage = new (block) Storage();
   storage->kind_ = place.kind;
   storage->index_ = place.index;

@@ -1,6 +1,8 @@
 #include "argosy/base/memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -409,6 +411,58 @@ TEST_F(MemoryTest, TheSystemAllocatorPassesTheSameTests) {
             "' --gtest_filter=MemoryTest.StatisticsAreExact --gtest_output= 2>&1 | grep -q \"got "
             "'typo'\"";
   EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+// Once in the life of a process, so all of it is one test.
+TEST_F(MemoryTest, BlocksOfMemoryThatOtherProcessesMap) {
+  constexpr size_t kBytes = 64 * kMiB;
+  const int file = memfd_create("test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kBytes), 0);
+  auto* begin = static_cast<char*>(
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0));
+  void* early = allocate_shared(kMiB);
+  EXPECT_FALSE(is_shared(early));
+  deallocate(kCpu, early, kMiB);
+  if (system_mode()) {
+    EXPECT_FALSE(share(begin, kBytes));
+    munmap(begin, kBytes);
+    close(file);
+    return;
+  }
+  ASSERT_TRUE(share(begin, kBytes));
+  EXPECT_FALSE(share(begin, kBytes));
+
+  const size_t held = stats(kCpu).reserved;
+  auto* block = static_cast<char*>(allocate_shared(kMiB));
+  EXPECT_TRUE(is_shared(block) && is_shared(block + kMiB - 1));
+  EXPECT_EQ(stats(kCpu).allocated, before_ + kMiB);
+  EXPECT_GE(stats(kCpu).reserved, held + kMiB);
+  EXPECT_NE(dump(kCpu).find("seen by other processes"), std::string::npos);
+  std::memset(block, 7, kMiB);
+  const auto in_file = [&] {
+    struct stat s;
+    return fstat(file, &s) ? 0 : static_cast<size_t>(s.st_blocks) * 512;
+  };
+  EXPECT_GE(in_file(), kMiB);
+  void* small = allocate_shared(1000);
+  EXPECT_FALSE(is_shared(small));
+  deallocate(kCpu, small, 1000);
+  void* usual = allocate(kCpu, kMiB);
+  EXPECT_FALSE(is_shared(usual));
+  deallocate(kCpu, usual, kMiB);
+
+  deallocate(kCpu, block, kMiB);
+  EXPECT_EQ(allocate_shared(kMiB), block) << "it is used again";
+  deallocate(kCpu, block, kMiB);
+  release_cached(kCpu);
+  EXPECT_EQ(in_file(), 0u) << "its pages are given back";
+
+  std::vector<void*> blocks;
+  while (is_shared(blocks.emplace_back(allocate_shared(4 * kMiB)))) ASSERT_LT(blocks.size(), 20u);
+  EXPECT_GT(blocks.size(), 8u) << "then blocks lie elsewhere";
+  for (void* b : blocks) deallocate(kCpu, b, 4 * kMiB);
+  set_limit(kCpu, stats(kCpu).allocated + kMiB);
+  EXPECT_THROW(allocate_shared(2 * kMiB), Error);
 }
 
 }  // namespace

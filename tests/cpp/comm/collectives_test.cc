@@ -2,6 +2,8 @@
 #include <cstring>
 #include <limits>
 
+#include "argosy/op/copy.h"
+#include "argosy/op/dispatch.h"
 #include "tests/cpp/comm/world.h"
 
 namespace argosy::comm {
@@ -22,8 +24,8 @@ float sum_of(int size, int64_t i) {
 
 class Collectives : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Collectives,
-                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid,
-                                         Over::doubling, Over::halving, Over::tree,
+                         testing::Values(Over::board, Over::windows, Over::mesh, Over::ring,
+                                         Over::hybrid, Over::doubling, Over::halving, Over::tree,
                                          Over::automatic),
                          name_of_way);
 class Groups : public Ranks {};
@@ -172,6 +174,39 @@ TEST_P(Collectives, ListsAndStridesAreOneTensor) {
     EXPECT_EQ(values<float>(a), (std::vector<float>{3, 6}));
     EXPECT_EQ(values<float>(matrix), (std::vector<float>{0, 3, 2, 3, 12, 5}));
   });
+}
+
+// Parts of a list that all ranks of a board see are reduced where they are, others by windows:
+// ranks cut it in different ways, and some of their tensors are not contiguous.
+TEST_P(Collectives, ListsThatAreSeenInPart) {
+  const std::vector<std::vector<int64_t>> cuts = {
+      {40000, 3, 0, 60000}, {1, 100002}, {100003}, {50001, 50001, 1}};
+  for (int size : {2, 3, 5})
+    for (int strided : {0, 1, 2})  // every, so many ranks' first tensor
+      for (Reduce op : {Reduce::sum, Reduce::avg})
+        with_ranks(size, [&](ProcessGroup& g) {
+          const auto mine = static_cast<size_t>(g.rank());
+          Tensor all = numbers(g.rank(), 100003);
+          TensorList list;
+          int64_t begin = 0;
+          for (int64_t n : cuts[mine % cuts.size()]) {
+            const bool apart = strided && g.rank() % strided == 0 && list.empty();
+            Tensor room = Tensor::empty(Shape{n, 2}, DType::float32);
+            Tensor part =
+                apart ? room.view(Shape{n}, Shape{2}, 0) : Tensor::empty(Shape{n}, DType::float32);
+            op::copy_into(part, all.view(Shape{n}, Shape{1}, begin));
+            list.push_back(part);
+            begin += n;
+          }
+          g.all_reduce(list, op);
+          int64_t i = 0;
+          for (const Tensor& t : list)
+            for (float v : values<float>(op::contiguous(t))) {
+              const float sum = sum_of(size, i++);
+              ASSERT_FLOAT_EQ(v, op == Reduce::avg ? sum / static_cast<float>(size) : sum) << i;
+            }
+          ASSERT_EQ(i, 100003);
+        });
 }
 
 TEST_P(Collectives, ReduceReachesTheRootOnly) {

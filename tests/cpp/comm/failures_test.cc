@@ -28,11 +28,13 @@ Failure failure_of(const std::function<void()>& call) {
 
 class Failures : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Failures,
-                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
+                         testing::Values(Over::board, Over::windows, Over::mesh, Over::ring,
+                                         Over::hybrid),
                          name_of_way);
 class Recorder : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Recorder,
-                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
+                         testing::Values(Over::board, Over::windows, Over::mesh, Over::ring,
+                                         Over::hybrid),
                          name_of_way);
 
 TEST_P(Failures, OtherSizesDtypesKindsRootsAndOps) {
@@ -122,6 +124,28 @@ TEST_P(Failures, ARankThatDoesNotCome) {
   });
   expect_same(errors, {"[all_reduce] collective 1 of group 0, all_reduce(sum) of 4 float32",
                        "rank 2 has not come within 2 s; waiting: rank 0, 1, 3"});
+}
+
+// A rank that was stopped in the middle of a sum may go on with it, and write.
+TEST(Board, TensorsOfAFailedSumAreKept) {
+  std::atomic<bool> over{false};
+  int64_t kept = 0;
+  const auto errors = run_ranks(Over::board, 2, 0.3, [&](ProcessGroup& g) {
+    Tensor large = numbers(0, 100000), copy = numbers(0, 100000);
+    g.all_reduce({copy}, Reduce::sum);
+    EXPECT_EQ(copy.impl()->storage->ref_count(), 1u);
+    if (g.rank() == 1)
+      while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    try {
+      g.all_reduce({large}, Reduce::sum);
+    } catch (const CommError&) {
+      if (g.rank() == 0) kept = large.impl()->storage->ref_count();
+      over = true;
+      throw;
+    }
+  });
+  expect_same(errors, {"rank 1 has not come within"});
+  EXPECT_GT(kept, 1);
 }
 
 TEST_P(Failures, ARankThatHasEnded) {

@@ -14,11 +14,11 @@
 
 namespace argosy::comm {
 
-// What connects the ranks of a test.
-enum class Over { board, mesh, ring, hybrid, doubling, halving, tree, automatic };
+// What connects the ranks of a test. windows: a board whose ranks do not see each other's tensors.
+enum class Over { board, windows, mesh, ring, hybrid, doubling, halving, tree, automatic };
 
 inline const char* name_of(Over over) {
-  constexpr const char* kNames[] = {"board",    "mesh",    "ring", "hybrid",
+  constexpr const char* kNames[] = {"board",    "windows", "mesh", "ring",     "hybrid",
                                     "doubling", "halving", "tree", "automatic"};
   return kNames[static_cast<int>(over)];
 }
@@ -28,8 +28,8 @@ using Connect = std::function<std::shared_ptr<ProcessGroup>(double seconds)>;
 
 inline std::vector<Connect> connections(Over over, int size) {
   std::vector<Connect> out;
-  if (over == Over::board) {
-    for (auto& engine : thread_engines(size))
+  if (over == Over::board || over == Over::windows) {
+    for (auto& engine : thread_engines(size, over == Over::board))
       out.push_back([engine](double seconds) mutable {
         return ProcessGroup::world(std::move(engine), seconds);
       });

@@ -15,13 +15,22 @@ def well(started):
         assert "all is well" in rank.text
 
 
-@pytest.mark.parametrize("engine, saving, loading", [("", 3, 2), ("", 2, 1), ("tcp", 2, 3)])
-def test_other_numbers_of_processes(tmp_path, engine, saving, loading):
-    environ = {"ARGOSY_COMM_ENGINE": engine}
-    well(ranks.run("checkpoints", saving, "save", str(tmp_path), environ=environ, limit=120))
+@pytest.mark.parametrize(
+    "way, saving, loading",
+    [("", 3, 2), ("", 2, 1), ("tcp", 2, 3), ("tcp", 5, 2), ("tcp", 2, 4), ("hosts", 4, 5)],
+)
+def test_other_numbers_of_processes(tmp_path, way, saving, loading):
+    """hosts: two processes on each, by memory there and TCP between them."""
+
+    def each(rank):
+        if way == "hosts":
+            return {"ARGOSY_COMM_HOST": f"host{rank // 2}", "PADDLE_NNODES": "2"}
+        return {"ARGOSY_COMM_ENGINE": way}
+
+    well(ranks.run("checkpoints", saving, "save", str(tmp_path), each=each, limit=200))
     names = [f"{r}_{n}.distcp" for r in range(saving) for n in range(2)]
     assert sorted(os.listdir(tmp_path)) == sorted([*names, "0.metadata", "1.metadata"])
-    well(ranks.run("checkpoints", loading, "load", str(tmp_path), environ=environ, limit=120))
+    well(ranks.run("checkpoints", loading, "load", str(tmp_path), each=each, limit=200))
 
 
 @pytest.mark.parametrize("count", [1, 2])

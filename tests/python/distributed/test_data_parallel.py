@@ -36,6 +36,24 @@ def test_exchange_of_parts_of_a_gradient(count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_gradients_that_all_processes_see(count):
+    for rank in ranks.run("seen", count):
+        assert "all is well" in rank.text
+
+
+HIDDEN = {"SEEN": "no"}
+
+
+@pytest.mark.parametrize(
+    "first, others",
+    [({"ARGOSY_ALLOCATOR": "system", **HIDDEN}, {}), ({"SMALL_FILES": "1", **HIDDEN}, HIDDEN)],
+)
+def test_a_process_whose_gradients_nobody_sees(first, others):
+    for rank in ranks.run("seen", 2, each=lambda rank: others if rank else first):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_parameters_that_are_left_out(count):
     for rank in ranks.run("unused", count):
