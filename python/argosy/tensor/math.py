@@ -40,7 +40,9 @@ def increment(x, value=1.0, name=None):
         )
     if x.stop_gradient or is_symbolic(x) or not x.is_leaf:
         return _ops.scale_(x, 1.0, float(value))
-    recording = _core.set_grad_enabled(False)  # a leaf stays one: adding a number changes no gradient
+    recording = _core.set_grad_enabled(
+        False
+    )  # a leaf stays one: adding a number changes no gradient
     try:
         return _ops.scale_(x, 1.0, float(value))
     finally:

@@ -95,9 +95,7 @@ def _pairs(x, kernel, stride, padding, dilation, submanifold, ceil_mode=False):
     """
     sizes = x._shape[1:-1]
     sites = x.indices().astype("int64")
-    out = [
-        _windows(*along, ceil_mode) for along in zip(sizes, padding, dilation, kernel, stride)
-    ]
+    out = [_windows(*along, ceil_mode) for along in zip(sizes, padding, dilation, kernel, stride)]
     if submanifold:
         out = sizes
     lead = [x._shape[0], *out]
@@ -242,9 +240,7 @@ def max_pool3d(
     kernel = _numbers("sparse.max_pool3d", kernel_size, 3)
     stride = kernel if stride is None else _numbers("sparse.max_pool3d", stride, 3)
     padding = _numbers("sparse.max_pool3d", padding, 3)
-    indices, out, tied = _pairs(
-        x, kernel, stride, padding, [1] * 3, False, ceil_mode
-    )
+    indices, out, tied = _pairs(x, kernel, stride, padding, [1] * 3, False, ceil_mode)
     shape = [indices.shape[1], x._shape[-1]]
     best = tensor.full(shape, float("-inf"), x.dtype)
     for entries, to in tied:
