@@ -44,7 +44,7 @@ FLOORS = (
     "nn",
     "quantization",
     "signal",
-    "framework.io framework.atomic_file framework.gguf framework.pickle_reader"
+    "framework.io framework.async_io framework.atomic_file framework.gguf framework.pickle_reader"
     " framework.pickle_writer",
     "io",
     "vision.ops vision.image vision._detection",

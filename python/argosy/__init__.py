@@ -183,6 +183,8 @@ _LAZY = {
     "LazyGuard": ("argosy.nn.initializer.lazy_init", "LazyGuard"),
     "ParamAttr": ("argosy.base.param_attr", "ParamAttr"),
     "create_parameter": ("argosy.base.framework", "create_parameter"),
+    "async_save": ("argosy.framework.async_io", "async_save"),
+    "clear_async_save_task_queue": ("argosy.framework.async_io", "clear_async_save_task_queue"),
     "load": ("argosy.framework.io", "load"),
     "save": ("argosy.framework.io", "save"),
 }

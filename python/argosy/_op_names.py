@@ -77,3 +77,9 @@ def ops_called(name):
         return _MEANT[name]
     own = [ours for ours, theirs in PADDLE_NAMES.items() if theirs == name] or [name]
     return tuple(op for op in own if hasattr(_core.ops, op))
+
+
+def names_of(op):
+    """Names that Paddle's programs use for an op of ours, and its own."""
+    meant = {name for name, ops in _MEANT.items() if op in ops}
+    return {op, PADDLE_NAMES.get(op, op)} | meant

@@ -40,14 +40,18 @@ def _hubconf(what, repo_dir, source):
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(folder)
+    return module
+
+
+def _check_dependencies(repo_dir, module):
+    """What the models need to run; their names and texts are there without."""
     names = getattr(module, "dependencies", None) or []
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         raise RuntimeError(
-            f"[hub.{what}] {path} needs packages that are not installed: {', '.join(missing)}. Do"
+            f"[hub.load] {repo_dir}/hubconf.py needs packages that are not installed: {', '.join(missing)}. Do"
             " this: install them."
         )
-    return module
 
 
 def _entry(what, module, name):
@@ -146,7 +150,9 @@ def load(repo_dir, model, source="github", force_reload=False, **kwargs):
         3
     """
     _check_reload("load", force_reload)
-    return _entry("load", _hubconf("load", repo_dir, source), model)(**kwargs)
+    module = _hubconf("load", repo_dir, source)
+    _check_dependencies(repo_dir, module)
+    return _entry("load", module, model)(**kwargs)
 
 
 def load_state_dict_from_url(

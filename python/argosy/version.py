@@ -26,7 +26,7 @@ is_tagged = False
 commit = "unknown"
 hip = None
 cuda_version = cudnn_version = cinn_version = "False"
-with_mkl = "OFF"
+with_mkl = with_pip_cuda_libraries = "OFF"
 
 
 def cuda():

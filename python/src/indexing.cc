@@ -26,7 +26,7 @@ struct IndexPlan {
 };
 
 bool is_array_like(PyObject* o) {
-  return is_tensor(o) || PyList_Check(o) || PyTuple_Check(o) ||
+  return is_tensor(o) || PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o) ||
          (PyObject_CheckBuffer(o) && !is_number(o));
 }
 
@@ -80,7 +80,8 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
   for (Py& item : items) {
     PyObject* o = item.get();
     if (is_array_like(o) && !is_tensor(o)) {
-      Tensor t = from_data(o, Py_None, false);
+      Py numbers(PyRange_Check(o) ? check(PySequence_List(o)) : Py_NewRef(o));
+      Tensor t = from_data(numbers.get(), Py_None, false);
       // An empty list has no dtype of its own.
       if (t.numel() == 0 && is_floating(t.dtype())) t = ops::cast(t, DType::int64);
       item = Py(wrap(beside(x, std::move(t))));

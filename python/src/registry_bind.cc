@@ -119,6 +119,10 @@ PyObject* describe(const op::OpDef& op) {
   put(d.get(), "composed", PyBool_FromLong(static_cast<bool>(op.compose)));
   put(d.get(), "promotes", PyBool_FromLong(op.promotes));
   put(d.get(), "elementwise", PyBool_FromLong(op.elementwise));
+  const char* casts[] = {"follow", "lower", "full", "leading", "never"};
+  put(d.get(), "amp",
+      Py_BuildValue("(ss)", casts[static_cast<int>(op.amp_o1)],
+                    casts[static_cast<int>(op.amp_o2)]));
   put(d.get(), "facts", facts(op));
   return d.release();
 }

@@ -6,6 +6,7 @@
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
 #include "count_object.h"
+#include "grad_node_object.h"
 #include "python.h"
 #include "size_object.h"
 
@@ -296,7 +297,8 @@ PyObject* get_parts(PyObject* self) {
 PyObject* get_grad_fn(PyObject* self) {
   Tensor t = tensor_of(self);
   if (autograd::is_leaf(t)) Py_RETURN_NONE;
-  return PyUnicode_FromString(static_cast<autograd::Node*>(t.impl()->grad_fn.get())->name());
+  return grad_node_of(
+      Ref<autograd::Node>::share(static_cast<autograd::Node*>(t.impl()->grad_fn.get())));
 }
 PyObject* get_symbolic(PyObject* self) {
   return PyBool_FromLong(static_cast<bool>(impl_of(self)->symbol));
@@ -319,7 +321,9 @@ PyGetSetDef getters[] = {
     GETSET(grad, "Accumulated gradient, or None."),
     GETSET(name, "Unique name."),
     GETTER(place, "Device of the data."),
-    GETTER(grad_fn, "Name of the op that made it, or None for leaves."),
+    GETTER(grad_fn,
+           "Gradient of the op that made it: a node with name() and next_functions; None "
+           "for leaves."),
     {"inplace_version", get<get_version>, nullptr, "Number of writes to the memory.", nullptr},
     {"_layout", get<get_layout>, nullptr, nullptr, nullptr},
     {"_parts", get<get_parts>, nullptr, nullptr, nullptr},
@@ -675,6 +679,7 @@ void add_tensor_type(PyObject* module) {
   PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type));
   add_size_type(module);
   add_count_type();
+  add_grad_node_type();
   add_functions(module, functions);
   release_python_object = release_object;
   check_finalized_mark();

@@ -132,3 +132,16 @@ def test_the_whole_of_a_tensor_has_its_sizes(shape, known):
     finally:
         argosy.disable_static()
     assert [list(value.shape) for value in found] == [shape] * len(keys)
+
+
+def test_ranges_are_lists():
+    x = argosy.arange(12).reshape([3, 4])
+    n = x.numpy()
+    assert x[range(2)].tolist() == n[range(2)].tolist()
+    assert x[:, range(3, 0, -2)].tolist() == n[:, range(3, 0, -2)].tolist()
+    assert x[range(0, 3, 2), range(2)].tolist() == n[range(0, 3, 2), range(2)].tolist()
+    assert x[range(0)].shape == [0, 4]
+    x[range(2)] = -1
+    assert x[:2].max().item() == -1 and x[2, 0].item() == 8
+    with pytest.raises(IndexError):
+        x[range(4)]

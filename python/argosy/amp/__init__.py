@@ -8,6 +8,7 @@ docs/mixed_precision.md.
 from argosy.device.place import checked_place, current
 
 from . import debugging
+from .amp_lists import black_list, white_list
 from .auto_cast import (
     amp_guard,
     auto_cast,

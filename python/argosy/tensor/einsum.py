@@ -26,16 +26,26 @@ def contract_equation(equation, operands):
                     f"(InvalidArgument) [einsum] label {v!r} of the result comes in no operand of {equation!r}."
                     " Do this: use labels of the operands."
                 )
-            if result.count(v) > 1:
-                raise ValueError(
-                    f"(InvalidArgument) [einsum] label {v!r} comes twice in the result of {equation!r}."
-                    " Do this: name each label once."
-                )
     else:
         every = [v for own in labels for v in own]
         result = sorted({v for v in every if isinstance(v, int)})
         result += sorted(v for v in set(every) if not isinstance(v, int) and every.count(v) == 1)
-    return contract("einsum", operands, labels, result)
+    once = list(dict.fromkeys(result))
+    return _on_diagonals(contract("einsum", operands, labels, once), once, result)
+
+
+def _on_diagonals(x, labels, wanted):
+    """x with a dimension for each of `wanted`: where a label comes again, x stands on the diagonal
+    and zeros beside it."""
+    labels = list(labels)
+    for v in dict.fromkeys(labels):
+        for _ in range(wanted.count(v) - 1):
+            d = labels.index(v)
+            last = [k for k in range(len(labels)) if k != d] + [d]
+            x = _ops.diag_embed(_ops.transpose(x, last), 0, -2, -1)
+            labels = [labels[k] for k in last] + [v]
+    places = {v: [d for d, own in enumerate(labels) if own == v] for v in labels}
+    return _permuted(x, [places[v].pop() for v in wanted])
 
 
 def _labels(term, rank, equation, ellipsis_=None):
@@ -110,7 +120,10 @@ def _summed(x, labels, kept):
 
 
 def _ordered(x, labels, wanted):
-    perm = [labels.index(v) for v in wanted]
+    return _permuted(x, [labels.index(v) for v in wanted])
+
+
+def _permuted(x, perm):
     return x if perm == list(range(len(perm))) else _ops.transpose(x, perm)
 
 

@@ -5,7 +5,7 @@ import functools
 from argosy import _core
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, FLOATING, INTEGER
-from argosy._support import alias, check_choice, into, need_tensor
+from argosy._support import alias, check_choice, into, is_symbolic, need_tensor
 from argosy.tensor.registry import GENERATED, method
 
 
@@ -19,7 +19,7 @@ def increment(x, value=1.0, name=None):
     """Adds a number to a tensor of one element, in place.
 
     Args:
-        x (Tensor): It.
+        x (Tensor): It; a leaf that needs a gradient may be incremented, too.
         value (float): What is added.
 
     Returns:
@@ -38,7 +38,15 @@ def increment(x, value=1.0, name=None):
         raise ValueError(
             f"(InvalidArgument) [increment] x must have one element, got shape {list(x.shape)}. Do this: use add_."
         )
-    return _ops.scale_(x, 1.0, float(value))
+    if x.stop_gradient or is_symbolic(x) or not x.is_leaf:
+        return _ops.scale_(x, 1.0, float(value))
+    recording = _core.set_grad_enabled(
+        False
+    )  # a leaf stays one: adding a number changes no gradient
+    try:
+        return _ops.scale_(x, 1.0, float(value))
+    finally:
+        _core.set_grad_enabled(recording)
 
 
 def positive(x, name=None):

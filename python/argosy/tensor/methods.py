@@ -82,6 +82,30 @@ def register_hook(self, hook):
     return RemovableHandle(self, _core.register_hook(self, hook))
 
 
+def _register_backward_hook(self, hook):
+    """Calls hook() each time a gradient was added to this leaf's `.grad`.
+
+    Args:
+        hook (callable): Takes nothing; what it returns is not looked at.
+
+    Raises:
+        ValueError: The tensor is no leaf, or needs no gradient.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> x._register_backward_hook(lambda: print(x.grad.tolist()))
+        >>> (x * 2).backward()
+        [2.0]
+    """
+    if self.stop_gradient or not self.is_leaf:
+        raise ValueError(
+            "(InvalidArgument) [_register_backward_hook] expected a leaf with stop_gradient=False, got a"
+            f" tensor with is_leaf={self.is_leaf}, stop_gradient={self.stop_gradient}. Do this: use"
+            " register_hook."
+        )
+    _core.after_accumulate(self, hook)
+
+
 def retain_grads(self):
     """Keeps the gradient of this tensor, which is no leaf, in `.grad`.
 
@@ -333,7 +357,7 @@ def _from_dlpack(dlpack, device=None, copy=None):
 
 method(staticmethod(_from_dlpack), "_from_dlpack")
 for _function in (
-    backward, register_hook, retain_grads, gradient, clear_gradient, numpy, item, tolist, dim,
+    backward, register_hook, _register_backward_hook, retain_grads, gradient, clear_gradient, numpy, item, tolist, dim,
     element_size, detach_, is_tensor,
 ):  # fmt: skip
     method(_function)

@@ -516,6 +516,7 @@ def _index_list(x, indices):
 
 
 @method
+@alias(input="x", values="value")
 def index_put(x, indices, value, accumulate=False, name=None):
     """A copy of x with value written, or added, at x[indices].
 

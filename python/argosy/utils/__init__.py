@@ -11,6 +11,7 @@ from .layers_utils import (  # noqa: F401
     convert_to_list,
     copy_mutable_vars,
     flatten,
+    hold_mutable_vars,
     is_sequence,
     map_structure,
     pack_sequence_as,

@@ -23,6 +23,12 @@ def copy_mutable_vars(structure):
     return pack_sequence_as(structure, flatten(structure))
 
 
+def hold_mutable_vars(structure):
+    """Whether a list, tuple or dict has another one in it."""
+    inner = structure.values() if isinstance(structure, dict) else structure
+    return any(is_sequence(item) for item in inner)
+
+
 def flatten(nest):
     """The leaves of a nested structure, dicts in the order of their sorted keys."""
     if isinstance(nest, dict):

@@ -68,12 +68,21 @@ def test_submanifold(dims):
     np.testing.assert_allclose(found.numpy(), expected, atol=1e-10)
 
 
-def test_max_pool3d():
-    x, whole = image(2, 4, 6, 4, 3)
-    found = nn.MaxPool3D(2)(x)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"kernel_size": 2},
+        {"kernel_size": 2, "ceil_mode": True},
+        {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True},
+        {"kernel_size": [2, 3, 1], "stride": 3, "ceil_mode": True},
+    ],
+)
+def test_max_pool3d(arguments):
+    x, whole = image(2, 4, 7, 5, 3)
+    found = nn.MaxPool3D(**arguments)(x)
     lowest = argosy.where(whole == 0, argosy.full_like(whole, -1e9), whole)
-    expected = channels_last(F.max_pool3d(lowest, 2)).numpy()
-    np.testing.assert_allclose(found.numpy(), np.where(expected == -1e9, 0, expected))
+    expected = channels_last(F.max_pool3d(lowest, **arguments)).numpy()
+    np.testing.assert_allclose(found.numpy(), np.where(expected <= -1e9, 0, expected))
 
 
 def test_layers():
@@ -105,7 +114,7 @@ def test_wrong_arguments():
         lambda: SF.conv3d(x, w, data_format="NCDHW"),
         lambda: SF.conv3d(x, argosy.ones([2, 2, 2, 3, 3], "float64")),
         lambda: SF.conv3d(x, w, stride=[1, 2]),
-        lambda: SF.max_pool3d(x, 2, ceil_mode=True),
+        lambda: SF.max_pool3d(x, 2, data_format="NCDHW"),
         lambda: SF.softmax(x, 0),
         lambda: nn.Conv3D(2, 3, 3, groups=2),
         lambda: nn.MaxPool3D(2, return_mask=True),

@@ -278,3 +278,42 @@ def test_transforms_take_input_and_dim(name):
     np.testing.assert_array_equal(
         argosy.fft.fftshift(input=x, dim=0).numpy(), argosy.fft.fftshift(x, axes=0).numpy()
     )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, **out: argosy.asin(x, **out),
+        lambda x, **out: argosy.isnan(x, **out),
+        lambda x, **out: argosy.isinf(x, **out),
+        lambda x, **out: argosy.isfinite(x, **out),
+        lambda x, **out: argosy.isclose(x, x, **out),
+        lambda x, **out: argosy.roll(x, 1, 0, **out),
+        lambda x, **out: argosy.diagonal(x, **out),
+        lambda x, **out: argosy.expand_as(x, argosy.ones([4, 2, 3]), **out),
+        lambda x, **out: argosy.argmax(x, 1, **out),
+        lambda x, **out: argosy.argmin(x, dim=1, keepdims=True, **out),
+        lambda x, **out: argosy.nn.functional.gelu(x, **out),
+        lambda x, **out: argosy.nn.functional.softplus(x, **out),
+    ],
+)
+def test_results_go_into_out(call):
+    x = tensor(2, 3) / 8
+    expected = call(x)
+    out = argosy.empty([1], expected.dtype)
+    assert call(x, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), expected.numpy())
+
+
+def test_input_names_the_first_argument():
+    F = argosy.nn.functional
+    image = tensor(2, 4, 3, 3)
+    grid = argosy.zeros([2, 1, 1, 2])
+    i, ones = (argosy.to_tensor([1, 0]),), argosy.ones([2, 3])
+    for got, expected in (
+        (F.group_norm(input=image, num_groups=2, eps=1.0), F.group_norm(image, 2, 1.0)),
+        (F.interpolate(input=image, size=[6, 6]), F.interpolate(image, [6, 6])),
+        (F.grid_sample(input=image, grid=grid), F.grid_sample(image, grid)),
+        (argosy.index_put(input=ones, indices=i, values=ones * 2), ones * 2),
+    ):
+        np.testing.assert_array_equal(got.numpy(), expected.numpy())

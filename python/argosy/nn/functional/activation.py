@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import into
 
 from ._args import alias
 
@@ -30,13 +31,14 @@ def silu(x, inplace=False, name=None):
 
 
 @alias(input="x")
-def gelu(x, approximate=False, name=None):
+def gelu(x, approximate=False, name=None, *, out=None):
     """``x`` times the distribution function of the standard normal at ``x``.
 
     Args:
         x: float tensor of any shape.
         approximate (bool | str): True or 'tanh' for the form with tanh, False or 'none' for the exact
             one.
+        out (Tensor, optional): takes the result.
 
     Returns:
         Tensor like x.
@@ -57,7 +59,7 @@ def gelu(x, approximate=False, name=None):
                 "Do this: use one of them."
             )
         approximate = approximate == "tanh"
-    return ops.gelu(x, bool(approximate))
+    return into(out, ops.gelu(x, bool(approximate)))
 
 
 def rrelu(x, lower=1.0 / 8.0, upper=1.0 / 3.0, training=True, name=None):

@@ -337,6 +337,7 @@ _RANKS = {"linear": (3,), "bilinear": (4,), "bicubic": (4,), "trilinear": (5,), 
 _INTERPOLATE_FORMATS = {3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 
 
+@alias(input="x")
 def interpolate(
     x,
     size=None,

@@ -169,6 +169,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=1e-05, name=None):
     return ops.rms_norm(input, weight, None, _begin_axis(input, normalized_shape), eps)
 
 
+@alias(input="x", eps="epsilon")
 def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format="NCHW", name=None):
     """Normalize over groups of channels and all positions, then scale and shift each channel.
 

@@ -6,6 +6,8 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._support import check_choice
 
+from ._args import alias
+
 ops = _core.ops
 
 
@@ -43,6 +45,7 @@ def affine_grid(theta, out_shape, align_corners=True, name=None):
     return ops.affine_grid(theta, out_shape, bool(align_corners))
 
 
+@alias(input="x")
 def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=True, name=None):
     """Values of ``x`` at the positions that ``grid`` names.
 

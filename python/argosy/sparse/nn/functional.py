@@ -81,7 +81,13 @@ def _numbers(name, value, n):
     return found
 
 
-def _pairs(x, kernel, stride, padding, dilation, submanifold):
+def _windows(size, padding, dilation, kernel, stride, ceil_mode):
+    """How many windows an axis has, as for dense images."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    return (-(-room // stride) if ceil_mode else room // stride) + 1
+
+
+def _pairs(x, kernel, stride, padding, dilation, submanifold, ceil_mode=False):
     """Where the windows of a sparse image [N, spatial.., C] meet its entries.
 
     Returns the places of the result [dims, n], its spatial sizes, and for each offset in the kernel
@@ -89,10 +95,7 @@ def _pairs(x, kernel, stride, padding, dilation, submanifold):
     """
     sizes = x._shape[1:-1]
     sites = x.indices().astype("int64")
-    out = [
-        (size + 2 * p - d * (k - 1) - 1) // s + 1
-        for size, p, d, k, s in zip(sizes, padding, dilation, kernel, stride)
-    ]
+    out = [_windows(*along, ceil_mode) for along in zip(sizes, padding, dilation, kernel, stride)]
     if submanifold:
         out = sizes
     lead = [x._shape[0], *out]
@@ -225,18 +228,19 @@ def subm_conv3d(
 def max_pool3d(
     x, kernel_size, stride=None, padding=0, ceil_mode=False, data_format="NDHWC", name=None
 ):
-    """The largest stored value of each channel in each window that meets an entry."""
+    """The largest stored value of each channel in each window that meets an entry. ceil_mode: a
+    window that reaches over the end counts, too."""
     check("max_pool3d", x)
-    if data_format != "NDHWC" or ceil_mode or x.ndim != 5 or not x.is_sparse_coo():
+    if data_format != "NDHWC" or x.ndim != 5 or not x.is_sparse_coo():
         raise ValueError(
-            "[sparse.max_pool3d] expected a sparse volume [N, D, H, W, C] with coordinates,"
-            f" data_format='NDHWC' and ceil_mode=False, got shape {x._shape}, {data_format!r},"
-            f" {ceil_mode}. Do this: convert x with to_sparse_coo(4)."
+            "[sparse.max_pool3d] expected a sparse volume [N, D, H, W, C] with coordinates and"
+            f" data_format='NDHWC', got shape {x._shape} and {data_format!r}. Do this: convert x with"
+            " to_sparse_coo(4)."
         )
     kernel = _numbers("sparse.max_pool3d", kernel_size, 3)
     stride = kernel if stride is None else _numbers("sparse.max_pool3d", stride, 3)
     padding = _numbers("sparse.max_pool3d", padding, 3)
-    indices, out, tied = _pairs(x, kernel, stride, padding, [1] * 3, False)
+    indices, out, tied = _pairs(x, kernel, stride, padding, [1] * 3, False, ceil_mode)
     shape = [indices.shape[1], x._shape[-1]]
     best = tensor.full(shape, float("-inf"), x.dtype)
     for entries, to in tied:

@@ -179,7 +179,7 @@ ARGOSY_ACTIVATION_OF_X(softplus, SoftplusAttrs, 8)
     .example(R"(>>> F = argosy.nn.functional
 >>> F.softplus(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
 [0.12693, 0.69315, 3.0486])")
-    .python("nn.functional.softplus(x, beta=1, threshold=20, name=None)")
+    .python("nn.functional.softplus(x, beta=1, threshold=20, name=None, *, out=None)")
     .doc("log(1 + e^(beta x)) / beta; x where beta x > threshold.")
     .amp(op::Amp::full, op::Amp::follow)
     .done();

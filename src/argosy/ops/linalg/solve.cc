@@ -304,8 +304,7 @@ Tensors lu_grad(const GradCall& c, const NoAttrs&);
 ARGOSY_OP(lu_factor, NoAttrs)
     .doc(
         "x [.., m, n] = P L U, L and U packed into one matrix; pivots: row i was swapped with row "
-        "pivots[i] - 1; infos: the first zero on U's diagonal, 1-based, or 0. The gradient is that "
-        "of square matrices.")
+        "pivots[i] - 1; infos: the first zero on U's diagonal, 1-based, or 0.")
     .shape("x [*b,m,n] -> [*b,m,n], [*b,k'], [*b]")
     .input("x", kDense)
     .output("lu", Save::value)
@@ -356,20 +355,48 @@ ARGOSY_OP(lu_permutation, NoAttrs)
     .kernel("swap", permutation_run)
     .done();
 
+// A matrix [.., m, n] in blocks: [.., k, k] with k = min(m, n), what is below it, what is right of
+// it; one of the two is empty, and so is the corner between them.
+struct Blocks {
+  Tensor square, below, right, corner;
+  explicit Blocks(const Tensor& x) {
+    const op::IntArray zero{0}, m = size_along(x, -2), n = size_along(x, -1), end{INT64_MAX};
+    Tensor top = slice(x, -2, zero, n), rest = slice(x, -2, n, end);
+    square = slice(top, -1, zero, m);
+    right = slice(top, -1, m, end);
+    below = slice(rest, -1, zero, m);
+    corner = slice(rest, -1, m, end);
+  }
+};
+
+// With X = L1^-1 P^T dA1 U1^-1, where L1, U1 and A1 are square blocks: dL1 = L1 tril(X, -1) and dU1
+// = triu(X) U1. What is below L1 is A2 U1^-1, what is right of U1 is L1^-1 P^T A2, so their
+// gradients reach A2 and, by the triangle they were solved with, A1.
 Tensors lu_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &lu = c.out(0), &d = c.dy();
-  const int64_t m = lu.dim(-2), n = lu.dim(-1);
-  ARGOSY_CHECK(m == n || m < 0 || n < 0, not_implemented)
-      << "[lu] the gradient is known for square matrices only, got shape " << lu.shape()
-      << ". Do this: detach its inputs.";
+  const bool square = lu.dim(-2) == lu.dim(-1) && lu.dim(-1) >= 0;
   Tensor p = of_dtype(lu_permutation_op(c.out(1), lu), lu.dtype());
-  Tensor ones = diag_embed(ones_like(pick(lu, -1, 0)));
-  Tensor lh = adjoint(add(tril(lu, -1), ones)), uh = adjoint(triu(lu));
-  Tensor inner = add(tril(matmul(lh, tril(d, -1)), -1), triu(matmul(triu(d), uh)));
-  // p l^-H inner u^-H
-  Tensor left = triangular_solve(lh, inner, true);
-  Tensor right = adjoint(triangular_solve(triu(lu), adjoint(left), true));
-  return matmul(p, right);
+  const Blocks value(lu), grad(d);
+  const Tensor u = triu(value.square), uh = adjoint(u);
+  const Tensor ones = diag_embed(ones_like(pick(value.square, -1, 0)));
+  const Tensor lh = adjoint(add(tril(value.square, -1), ones));
+  Tensor lower = matmul(lh, tril(grad.square, -1)), upper = matmul(triu(grad.square), uh);
+  if (!square) {
+    lower = subtract(lower, matmul(grad.right, adjoint(value.right)));
+    upper = subtract(upper, matmul(adjoint(value.below), grad.below));
+  }
+  auto behind_u = [&](const Tensor& t) {  // t u^-H
+    return adjoint(triangular_solve(u, adjoint(t), true));
+  };
+  const Tensor inner = add(tril(lower, -1), triu(upper));
+  Tensor dx = behind_u(triangular_solve(lh, inner, true));
+  if (!square) {
+    const Tensor left[] = {dx, behind_u(grad.below)};
+    const Tensor right[] = {triangular_solve(lh, grad.right, true), grad.corner};
+    const Tensor both[] = {concat(left, -2), concat(right, -2)};
+    dx = concat(both, -1);
+  }
+  return {matmul(p, dx)};
 }
 
 // The unit lower trapezoid [.., m, k] and the upper one [.., k, n], k = min(m, n).

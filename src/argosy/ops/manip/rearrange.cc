@@ -110,7 +110,7 @@ namespace {
 Tensors roll_grad(const GradCall& c, const RollAttrs& a);
 
 ARGOSY_OP(roll, RollAttrs)
-    .python("roll(x, shifts, axis=None, name=None)")
+    .python("roll(x, shifts, axis=None, name=None, *, out=None)")
     .method("roll")
     .alias("input", "x")
     .alias("dims", "axis")
@@ -348,7 +348,7 @@ Tensors diagonal_grad(const GradCall& c, const DiagonalAttrs& a) {
 }
 
 ARGOSY_OP(diagonal, DiagonalAttrs)
-    .python("diagonal(x, offset=0, axis1=0, axis2=1, name=None)")
+    .python("diagonal(x, offset=0, axis1=0, axis2=1, name=None, *, out=None)")
     .method("diagonal")
     .alias("input", "x")
     .alias("dim1", "axis1")
@@ -518,7 +518,7 @@ void expand_as_infer(InferContext& c, const NoAttrs&) {
 }
 
 ARGOSY_OP(expand_as, NoAttrs)
-    .python("expand_as(x, y, name=None)")
+    .python("expand_as(x, y, name=None, *, out=None)")
     .method("expand_as")
     .alias("input", "x")
     .alias("other", "y")

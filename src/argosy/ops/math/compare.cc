@@ -120,7 +120,7 @@ ARGOSY_TEST(logical_not, "(x, name=None, *, out=None)", kComparable, "Whether x 
     .strided()
     .on_loops()
     .done();
-ARGOSY_TEST(isnan, "(x, name=None)", kNumeric, "Whether x is not a number.")
+ARGOSY_TEST(isnan, "(x, name=None, *, out=None)", kNumeric, "Whether x is not a number.")
     .example(
         R"(>>> argosy.isnan(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
 [False, False, False, True])")
@@ -128,7 +128,7 @@ ARGOSY_TEST(isnan, "(x, name=None)", kNumeric, "Whether x is not a number.")
     .strided()
     .on_loops()
     .done();
-ARGOSY_TEST(isinf, "(x, name=None)", kNumeric, "Whether x is infinite.")
+ARGOSY_TEST(isinf, "(x, name=None, *, out=None)", kNumeric, "Whether x is infinite.")
     .example(
         R"(>>> argosy.isinf(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
 [False, True, True, False])")
@@ -136,7 +136,7 @@ ARGOSY_TEST(isinf, "(x, name=None)", kNumeric, "Whether x is infinite.")
     .strided()
     .on_loops()
     .done();
-ARGOSY_TEST(isfinite, "(x, name=None)", kNumeric, "Whether x is neither infinite nor nan.")
+ARGOSY_TEST(isfinite, "(x, name=None, *, out=None)", kNumeric, "Whether x is neither infinite nor nan.")
     .example(
         R"(>>> argosy.isfinite(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
 [True, False, False, False])")
@@ -214,7 +214,7 @@ Tensors isclose_parts(const op::Inputs& in, const CloseAttrs& a) {
 }
 
 ARGOSY_OP(isclose, CloseAttrs)
-    .python("isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None)")
+    .python("isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None, *, out=None)")
     .method("isclose")
     .alias("input", "x")
     .alias("other", "y")

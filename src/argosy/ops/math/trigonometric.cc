@@ -101,7 +101,7 @@ ARGOSY_FUNCTION(tan, "(x, name=None)", kFunction, Save::nothing, Save::value, 10
 [0.5463, 1.5574, -2.185])")
     .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_FUNCTION(asin, "(x, name=None)", kFunction, Save::value, Save::nothing, 10,
+ARGOSY_FUNCTION(asin, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
                 "The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1].")
     .example(R"(>>> argosy.asin(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
 [-0.5236, 0.0, 0.5236])")

@@ -123,18 +123,19 @@ void arg_run(op::KernelFrame& f, const ArgAttrs& a) {
   if (!index.is(f.out[0])) op::copy_into(f.out[0], index);
 }
 
-#define ARGOSY_ARG(name, largest, text)                                        \
-  ARGOSY_OP(name, ArgAttrs)                                                    \
-      .shape("x [*s] -> [*s']")                                                \
-      .python(#name "(x, axis=None, keepdim=False, dtype='int64', name=None)") \
-      .method(#name)                                                           \
-      .alias("input", "x")                                                     \
-      .alias("dim", "axis")                                                    \
-      .doc(text)                                                               \
-      .input("x", kReal | kBool)                                               \
-      .index_output("out")                                                     \
-      .infer(arg_infer)                                                        \
-      .kernel("reduce", arg_run<largest>)                                      \
+#define ARGOSY_ARG(name, largest, text)                                                     \
+  ARGOSY_OP(name, ArgAttrs)                                                                 \
+      .shape("x [*s] -> [*s']")                                                             \
+      .python(#name "(x, axis=None, keepdim=False, dtype='int64', name=None, *, out=None)") \
+      .method(#name)                                                                        \
+      .alias("input", "x")                                                                  \
+      .alias("dim", "axis")                                                                 \
+      .alias("keepdims", "keepdim")                                                         \
+      .doc(text)                                                                            \
+      .input("x", kReal | kBool)                                                            \
+      .index_output("out")                                                                  \
+      .infer(arg_infer)                                                                     \
+      .kernel("reduce", arg_run<largest>)                                                   \
       .strided()
 
 ARGOSY_ARG(argmax, true,

@@ -1,0 +1,67 @@
+"""Saving on another thread."""
+
+import io
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import argosy
+
+
+def test_what_is_saved_is_what_was(tmp_path):
+    layer = argosy.nn.Linear(64, 64)
+    before = layer.weight.numpy().copy()
+    state = layer.state_dict()
+    state["nested"] = {"list": [layer.bias, 3, "text"], "none": None}
+    path = str(tmp_path / "folder" / "model.pdparams")
+    assert argosy.async_save(state, path) is None
+    with argosy.no_grad():
+        layer.weight.zero_()
+    argosy.clear_async_save_task_queue()
+    loaded = argosy.load(path)
+    assert (loaded["weight"].numpy() == before).all()
+    assert loaded["nested"]["list"][1:] == [3, "text"] and loaded["nested"]["none"] is None
+    layer.set_state_dict(loaded)
+    assert (layer.weight.numpy() == before).all()
+
+
+def test_many_at_once_are_all_there(tmp_path):
+    for k in range(12):
+        argosy.async_save(
+            {"k": argosy.full([100], k)}, str(tmp_path / str(k)), sync_other_task=k == 6
+        )
+    memory = io.BytesIO()
+    argosy.async_save({"k": argosy.ones([2])}, memory)
+    argosy.clear_async_save_task_queue()
+    for k in range(12):
+        assert argosy.load(str(tmp_path / str(k)))["k"][99].item() == k
+    memory.seek(0)
+    assert argosy.load(memory)["k"].tolist() == [1.0, 1.0]
+
+
+def test_a_failure_is_raised_to_who_waits(tmp_path, caplog):
+    with pytest.raises(TypeError, match="expected a dict such as layer.state_dict()"):
+        argosy.async_save(argosy.ones([2]), str(tmp_path / "a"))
+    (tmp_path / "file").write_text("")
+    argosy.async_save({}, str(tmp_path / "file" / "below"))
+    argosy.async_save({"a": argosy.ones([2])}, str(tmp_path / "good"))
+    with pytest.raises(OSError):
+        argosy.clear_async_save_task_queue()
+    assert "was not written" in caplog.text
+    assert argosy.load(str(tmp_path / "good"))["a"].tolist() == [1.0, 1.0]
+    argosy.clear_async_save_task_queue()  # told once
+
+
+def test_a_program_that_ends_waits_for_its_files(tmp_path):
+    path = str(tmp_path / "last")
+    program = f"""
+        import argosy
+        argosy.async_save({{"a": argosy.ones([1000, 1000])}}, {path!r})
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], check=True, timeout=300, env=os.environ
+    )
+    assert argosy.load(path)["a"].sum().item() == 1e6
