@@ -49,7 +49,8 @@ def grad(
         outputs (Tensor | list[Tensor]): What is derived.
         inputs (Tensor | list[Tensor]): By what.
         grad_outputs (Tensor | list[Tensor], optional): The gradients to begin with; ones for None.
-        retain_graph (bool, optional): Whether to keep what the ops saved; default: create_graph.
+        retain_graph (bool, optional): False frees what the ops saved as it is used. By default it stays
+            until the graph dies with its tensors, so other gradients may follow.
         create_graph (bool): Whether the gradients can be differentiated again.
         only_inputs (bool): Only True.
         allow_unused (bool): Whether inputs that outputs do not depend on get None, instead of an error.
@@ -74,7 +75,7 @@ def grad(
     if only_inputs is not True:
         raise ArgumentError("[grad] only_inputs=False is not supported. Do this: leave it True.")
     if retain_graph is None:
-        retain_graph = create_graph
+        retain_graph = True
     for what, value in (
         ("create_graph", create_graph),
         ("retain_graph", retain_graph),

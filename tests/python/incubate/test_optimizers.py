@@ -76,3 +76,69 @@ def test_lookahead_minimize_gives_parameters_and_gradients():
     operations, pairs = look.minimize((w * 3).sum())
     assert operations == [] and len(pairs) == 1
     assert pairs[0][0] is w and pairs[0][1].tolist() == [3.0, 3.0]
+
+
+def trained(look, w, steps):
+    for step in range(steps):
+        ((w - step) ** 2).sum().backward()
+        look.step()
+        look.clear_grad()
+    return w.numpy()
+
+
+@pytest.mark.parametrize("steps", [1, 3, 5])
+def test_lookahead_goes_on_from_its_state(steps):
+    def made(name):
+        w = paddle.create_parameter([2], "float32", name=name)
+        w.set_value(np.array([1.0, -1.0], "float32"))
+        rate = paddle.optimizer.lr.ExponentialDecay(0.1, 0.9)
+        return w, LookAhead(paddle.optimizer.Adam(rate, parameters=[w]), alpha=0.3, k=4)
+
+    with paddle.utils.unique_name.guard():
+        w, look = made("looked")
+        trained(look, w, steps)
+        saved = {k: paddle.to_tensor(v) if isinstance(v, paddle.Tensor) else v
+                 for k, v in look.state_dict().items()}  # fmt: skip
+        at = w.numpy()
+        want = trained(look, w, 5)
+    with paddle.utils.unique_name.guard():
+        w, look = made("looked")
+        w.set_value(at)
+        look.set_state_dict(saved)
+        np.testing.assert_array_equal(trained(look, w, 5), want)
+    slow = {"looked_slow_0": np.array([7.0, 8.0], "float32")}  # all that Paddle saves
+    look.load_state_dict(slow)
+    np.testing.assert_array_equal(look.state_dict()["looked_slow_0"].numpy(), slow["looked_slow_0"])
+    with pytest.raises(
+        ValueError, match=r"\[LookAhead\] slow weights of looked: expected the shape \[2\]"
+    ):
+        look.set_state_dict({"looked_slow_0": np.ones(3, "float32")})
+
+
+def test_model_average_goes_on_from_its_state():
+    w = paddle.create_parameter([1], "float32")
+
+    def average():
+        return ModelAverage(0.5, [w], min_average_window=2, max_average_window=3)
+
+    def follow(average, values):
+        for value in values:
+            w.set_value(np.array([value], "float32"))
+            average.step()
+        with average.apply():
+            return w.numpy()
+
+    first, second = average(), average()
+    follow(first, [1.0, 2.0, 4.0, 8.0, 16.0])
+    state = first.state_dict()
+    want = follow(first, [3.0, 5.0])
+    second.set_state_dict({k: v.numpy() for k, v in state.items()})
+    np.testing.assert_array_equal(follow(second, [3.0, 5.0]), want)
+    second.set_state_dict(
+        {**state, f"{w.name}_sum_2_0": np.array([1.0], "float32")}
+    )  # as Paddle has it
+    assert second.state_dict()[f"{w.name}_sum_1_0"].item() == state[f"{w.name}_sum_1_0"].item() + 1
+    with pytest.raises(KeyError, match="the state has no .*_sum_3_0"):
+        second.set_state_dict({f"{w.name}_sum_1_0": np.ones(1, "float32")})
+    with pytest.raises(ValueError, match=r"expected the shape \[1\], got \[2\]"):
+        second.set_state_dict({**state, f"{w.name}_sum_3_0": np.ones(2, "float32")})

@@ -71,6 +71,26 @@ def test_convolutions(start):
         static.nn.conv2d(x, 4, 3, act="fantasy")
 
 
+@pytest.mark.parametrize(
+    "act, reference",
+    [
+        ("brelu", lambda x: np.clip(x, 0, 24)),
+        ("hard_shrink", lambda x: np.where(np.abs(x) > 0.5, x, 0)),
+        ("hard_sigmoid", lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
+        ("hard_swish", lambda x: x * np.clip(x + 3, 0, 6) / 6),
+        ("leaky_relu", lambda x: np.where(x > 0, x, 0.02 * x)),
+        ("soft_relu", lambda x: np.log1p(np.exp(np.clip(x, -40, 40)))),
+        ("tanh_shrink", lambda x: x - np.tanh(x)),
+    ],
+)
+def test_activations_that_are_named_by_their_ops_have_the_defaults_of_ops(start, act, reference):
+    values = np.array([[-50, -3, -0.7, -0.4, 0, 0.3, 0.6, 2.7, 30]], "float32")
+    one = nn.initializer.Assign(np.eye(9, dtype="float32"))
+    y = static.nn.fc(static.data("x", [1, 9]), 9, weight_attr=one, bias_attr=False, activation=act)
+    (got,) = run(start, [y], x=values)
+    np.testing.assert_allclose(got, reference(values.astype("float64")), rtol=1e-5, atol=1e-6)
+
+
 def test_normalizations(start):
     x = image()
     named = {"moving_mean_name": "m", "moving_variance_name": "v"}

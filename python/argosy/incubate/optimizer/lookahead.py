@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from argosy import tensor
 from argosy._support import unsupported
 from argosy.autograd import no_grad
+
+_SLOW, _STEPS = "_slow_0", "lookahead_steps"
 
 
 class LookAhead:
@@ -32,6 +35,7 @@ class LookAhead:
         ...     ahead.step()
         ...     ahead.clear_grad()
         >>> _ = ahead.minimize(layer(argosy.ones([1, 1])).sum())
+        >>> ahead.set_state_dict(ahead.state_dict())
     """
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5, name=None):
@@ -90,6 +94,50 @@ class LookAhead:
         self.step()
         parameters = self.inner_optimizer._parameter_list
         return [], [(p, p.grad) for p in parameters if p.grad is not None]
+
+    def state_dict(self):
+        """What a run needs to go on exactly where this one is.
+
+        Returns:
+            dict: the state of the inner optimizer, for each parameter its slow weights as
+                ``<name of the parameter>_slow_0``, and the number of steps as ``lookahead_steps``. The
+                tensors are the live ones, not copies.
+        """
+        state = self.inner_optimizer.state_dict()
+        for parameter in self._parameter_list:
+            if id(parameter) in self._slow:
+                state[parameter.name + _SLOW] = self._slow[id(parameter)]
+        state[_STEPS] = self._count
+        return state
+
+    def set_state_dict(self, state_dict):
+        """Takes over a state. Also called set_dict and load_state_dict.
+
+        Args:
+            state_dict (dict): what :meth:`state_dict` gave, of tensors or arrays; slow weights alone will
+                do, then the inner optimizer stays as it is.
+
+        Raises:
+            ValueError: slow weights have another shape than their parameter. Nothing has changed then.
+        """
+        rest, slow = dict(state_dict), {}
+        for parameter in self._parameter_list:
+            if parameter.name + _SLOW not in rest:
+                continue
+            value = tensor.to_tensor(rest.pop(parameter.name + _SLOW), dtype=parameter.dtype)
+            if value.shape != parameter.shape:
+                raise ValueError(
+                    f"[LookAhead] slow weights of {parameter.name}: expected the shape "
+                    f"{list(parameter.shape)}, got {list(value.shape)}. Do this: load the state of this model."
+                )
+            slow[id(parameter)] = value.clone()
+        count = int(rest.pop(_STEPS, self._count))
+        if rest:
+            self.inner_optimizer.set_state_dict(rest)
+        self._slow.update(slow)
+        self._count = count
+
+    set_dict = load_state_dict = set_state_dict
 
     def __getattr__(self, name):
         return getattr(self.__dict__["inner_optimizer"], name)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from argosy import tensor
 from argosy._support import no_effect
 from argosy.autograd import no_grad
 
 _AT_ONCE = "parameters are written at once"
+_COUNTS = ("num_accumulates", "old_num_accumulates", "num_updates")
+
+
+def _entry(state, key):
+    if key not in state:
+        raise KeyError(
+            f"[ModelAverage] the state has no {key}. Do this: load what state_dict() gave for these parameters."
+        )
+    return state[key]
 
 
 class ModelAverage:
@@ -39,6 +50,7 @@ class ModelAverage:
         >>> average.restore()
         >>> average.clear_grad()
         >>> average.minimize(x.sum())
+        >>> average.set_state_dict(average.state_dict())
     """
 
     def __init__(
@@ -97,6 +109,59 @@ class ModelAverage:
             parameter.clear_gradient(set_to_zero)
 
     clear_gradients = clear_grad
+
+    def state_dict(self):
+        """The sums and counters, to go on with later.
+
+        Returns:
+            dict: For each parameter ``<its name>_sum_1_0``, the sum of the window that fills, and
+                ``.._sum_3_0``, that of the window before; ``.._num_accumulates_0`` and
+                ``.._old_num_accumulates_0``, how many steps are in them; ``.._num_updates_0``, all steps.
+                The tensors are copies.
+        """
+        counts = (self._count, self._old_count, self._steps)
+        state = {}
+        for p, new, old in zip(self._parameters, self._sums, self._old_sums):
+            state[f"{p.name}_sum_1_0"], state[f"{p.name}_sum_3_0"] = new.clone(), old.clone()
+            for name, count in zip(_COUNTS, counts):
+                state[f"{p.name}_{name}_0"] = tensor.to_tensor([count], dtype="int64")
+        return state
+
+    def set_state_dict(self, state_dict):
+        """Takes over a state. Also called set_dict and load_state_dict.
+
+        Args:
+            state_dict (dict): what :meth:`state_dict` gave, of tensors or arrays.
+
+        Raises:
+            KeyError: a parameter's part is missing. Nothing has changed then.
+            ValueError: a sum has another shape than its parameter. Nothing has changed then.
+        """
+        if not self._parameters:
+            return
+        sums = [self._loaded(state_dict, p, "sum_1") for p in self._parameters]
+        old_sums = [self._loaded(state_dict, p, "sum_3") for p in self._parameters]
+        first = self._parameters[0].name
+        counts = [int(np.asarray(_entry(state_dict, f"{first}_{n}_0")).item()) for n in _COUNTS]
+        self._sums, self._old_sums = sums, old_sums
+        self._count, self._old_count, self._steps = counts
+
+    set_dict = load_state_dict = set_state_dict
+
+    @staticmethod
+    def _loaded(state, parameter, name):
+        """A sum of a state; what Paddle keeps as a second part of the newest window is added to it."""
+        value = tensor.to_tensor(_entry(state, f"{parameter.name}_{name}_0"), dtype=parameter.dtype)
+        if name == "sum_1" and f"{parameter.name}_sum_2_0" in state:
+            value = value + tensor.to_tensor(
+                state[f"{parameter.name}_sum_2_0"], dtype=parameter.dtype
+            )
+        if value.shape != parameter.shape:
+            raise ValueError(
+                f"[ModelAverage] {name} of {parameter.name}: expected the shape {list(parameter.shape)}, "
+                f"got {list(value.shape)}. Do this: load the state of this model."
+            )
+        return value.clone()
 
     def apply(self, executor=None, need_restore=True):
         """Puts the averages into the parameters; as a context manager, until its end.

@@ -123,9 +123,6 @@ class RNNCellBase(Layer):
                 value.stop_gradient = True
             setattr(self, name, value)
 
-    def extra_repr(self):
-        return f"{self.input_size}, {self.hidden_size}"
-
 
 def _check_hidden(hidden_size, cell):
     if hidden_size <= 0:
@@ -274,6 +271,9 @@ class LSTMCell(RNNCellBase):
     def state_shape(self):
         return ((self.proj_size or self.hidden_size,), (self.hidden_size,))
 
+    def extra_repr(self):
+        return f"{self.input_size}, {self.hidden_size}"
+
 
 class GRUCell(RNNCellBase):
     """Gated recurrent unit.
@@ -328,6 +328,9 @@ class GRUCell(RNNCellBase):
     @property
     def state_shape(self):
         return (self.hidden_size,)
+
+    def extra_repr(self):
+        return f"{self.input_size}, {self.hidden_size}"
 
 
 class RNN(Layer):

@@ -17,10 +17,22 @@ _TABLES = ("CommonSparseTable", "SSDSparseTable", "MemorySparseTable")
 _ENTRIES = ("ProbabilityEntry", "CountFilterEntry", "ShowClickEntry")
 
 
+# Activations that Paddle names by their ops, which have other names or defaults than the functions.
+_OP_ACTIVATIONS = {
+    "brelu": lambda x: F.hardtanh(x, 0.0, 24.0),
+    "hard_shrink": F.hardshrink,
+    "hard_sigmoid": lambda x: F.hardsigmoid(x, 0.2, 0.5),
+    "hard_swish": F.hardswish,
+    "leaky_relu": lambda x: F.leaky_relu(x, 0.02),
+    "soft_relu": lambda x: F.softplus(tensor.clip(x, -40.0, 40.0)),
+    "tanh_shrink": F.tanhshrink,
+}
+
+
 def _activated(x, act):
     if act is None:
         return x
-    function = getattr(F, act, None) or getattr(tensor, act, None)
+    function = _OP_ACTIVATIONS.get(act) or getattr(F, act, None) or getattr(tensor, act, None)
     if function is None:
         raise ValueError(
             f"[static.nn] there is no activation '{act}'. Do this: name a function of"
