@@ -149,6 +149,12 @@ struct Loop {
   std::function<std::vector<Tensor>(const Session::Ran&)> next;
 };
 
+// The number that Paddle 2 has where a variable has no value before the first round.
+bool says_no_value(const Tensor& t) {
+  if (t.symbolic() || !is_floating(t.dtype()) || t.numel() != 1) return false;
+  return *op::contiguous(as(t, DType::float32)).data<float>() == 1.77113e27f;
+}
+
 class LoopRecorder {
  public:
   LoopRecorder(const Node& n, Loop loop) : n_(n), b_(n.session.builder()), loop_(std::move(loop)) {}
@@ -187,17 +193,33 @@ class LoopRecorder {
     return loop_.next(n_.session.run(loop_.block, given));
   }
 
+  // What a variable is before the first round, as rounds have it. Where it has no value, Paddle 3 says
+  // a number; one that the first round spreads over a tensor is spread now.
+  Tensor in_form_of(const Tensor& before, const Tensor& after) {
+    if (says_no_value(before)) return placeholder(n_, after);
+    op::IntArray shape;
+    for (const int64_t d : after.shape()) shape.values.push_back(d < 0 ? 1 : d);
+    return ops::expand(before, shape);
+  }
+
   // Records a round for the forms of what it makes; true if it changed what is known of them.
   bool settle() {
     std::vector<std::pair<size_t, std::vector<int64_t>>> changed;
+    std::vector<std::pair<size_t, Tensor>> reformed;
     {
       Recorded block(b_);
       const std::vector<Tensor> after = round();
       for (size_t i = 0; i < after.size(); ++i) {
         const Tensor& before = loop_.init[i];
         if (is_array(before)) continue;
-        n_.expect(before.dtype() == after[i].dtype(), "a round changes the type of a variable");
-        n_.expect(before.rank() == after[i].rank(), "a round changes the rank of a variable");
+        const bool same_type = before.dtype() == after[i].dtype();
+        if (!same_type || before.rank() != after[i].rank()) {
+          n_.expect(same_type || says_no_value(before), "a round changes the type of a variable");
+          n_.expect(before.rank() == 0 || says_no_value(before),
+                    "a round changes the rank of a variable");
+          reformed.emplace_back(i, after[i]);
+          continue;
+        }
         std::vector<int64_t> sizes;
         for (int d = 0; d < before.rank(); ++d)
           sizes.push_back(before.dim(d) == after[i].dim(d) ? before.dim(d) : kUnknown);
@@ -206,13 +228,23 @@ class LoopRecorder {
     }
     const auto recording = n_.session.recording();
     for (const auto& [i, sizes] : changed) loop_.init[i] = ops::forget_sizes(loop_.init[i], sizes);
-    return !changed.empty();
+    for (const auto& [i, after] : reformed) loop_.init[i] = in_form_of(loop_.init[i], after);
+    return !changed.empty() || !reformed.empty();
   }
 
   const Node& n_;
   program::Builder& b_;
   Loop loop_;
 };
+
+// An array that rounds are the first to write is empty before.
+void define_array(const Node& n, const std::string& name) {
+  Session& s = n.session;
+  const Variable* v = s.variable(name);
+  if (s.find(name) || !v || v->kind != kLodTensorArray) return;
+  const auto recording = s.recording();
+  s.set(name, ops::array_new(v->dtype));
+}
 
 void while_block(const Node& n) {
   Session& s = n.session;
@@ -222,6 +254,7 @@ void while_block(const Node& n) {
   const std::string condition = n.op.input("Condition")->front();
   Loop loop{blocks[0], {more}, {condition}, {}};
   for (const std::string& name : s.written_by(blocks[0])) {
+    define_array(n, name);
     const Item* item = s.find(name);
     if (name == condition || !item) continue;  // what has no value yet is of one round
     n.expect(item->kind == Item::Kind::tensor && !item->lengths.defined(),
@@ -293,6 +326,16 @@ void array_length(const Node& n) {
   n.out("Out", ops::reshape(ops::array_length(n.in("X")), {1}));
 }
 
+// One element; places that are negative count from the end.
+void array_element(const Node& n) {
+  const Tensor array = n.in("X");
+  const Tensor i = index_of(n.in("Starts"));
+  const Tensor from_end = ops::add(i, ops::reshape(ops::array_length(array), {1}));
+  const Tensor at = ops::where(ops::less_than(i, ops::constant(0, DType::int64)), from_end, i);
+  const Variable* v = n.declared("Out");
+  n.out("Out", ops::array_read(array, at, v ? v->shape : Shape(), array.dtype()));
+}
+
 void create_array(const Node& n) {
   const auto recording = n.session.recording();
   n.out("Out", ops::array_new(n.dtype("dtype", DType::float32)));
@@ -342,6 +385,7 @@ constexpr Row kRows[] = {
     {"read_from_array", array_read},
     {"lod_array_length", array_length},
     {"create_array", create_array},
+    {"slice_array_dense", array_element},
     {"tensor_array_to_tensor", array_to_tensor},
     {"assert", assert_true},
     {"print", print},

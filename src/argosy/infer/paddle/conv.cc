@@ -171,7 +171,7 @@ void lp_pool(const Node& n) {
 void fractional_max_pool(const Node& n) {
   const Tensor x = n.in("x");
   std::vector<int64_t> kernel = n.integers("kernel_size");
-  if (std::ranges::all_of(kernel, [](int64_t k) { return k == 0; })) kernel.clear();
+  if (kernel.empty()) kernel.assign(dims_of(x), 0);  // windows that do not overlap
   op::Scalar u(n.real("random_u", 0));
   const auto recording = n.session.recording();
   if (u.real() == 0) {

@@ -270,6 +270,7 @@ constexpr Row kRows[] = {
     {"matrix_nms", matrix_nms},
     {"yolo_box", yolo_box},
     {"deformable_conv", deformable_conv},
+    {"deformable_conv_v1", deformable_conv},  // without a mask
 };
 
 }  // namespace

@@ -65,6 +65,28 @@ void dropout_add_norm(const Node& n) {
         layer_norm(sum, n.optional("LnScale"), n.optional("LnBias"), n.real("ln_epsilon", 1e-5)));
 }
 
+// x, the bias and the residual times its factor, which Paddle gives beside their normalization.
+Tensor sum_to_normalize(const Node& n, double factor) {
+  if (n.real("quant_scale", -1) > 0) n.unsupported("a normalization that gives integers");
+  Tensor sum = plus(n.in("x"), n.optional("bias"));
+  if (n.has("residual")) sum = ops::add(sum, ops::scale(n.in("residual"), factor));
+  n.out("residual_out", sum);
+  return sum;
+}
+void bias_residual_layer_norm(const Node& n) {
+  const Tensor sum = sum_to_normalize(n, n.real("residual_alpha", 1));
+  const bool normalizes = n.has("norm_weight") || n.has("norm_bias");
+  n.out("out", normalizes ? layer_norm(sum, n.optional("norm_weight"), n.optional("norm_bias"),
+                                       n.real("epsilon", 1e-5), n.integer("begin_norm_axis", 1))
+                          : sum);
+}
+void bias_residual_rms_norm(const Node& n) {
+  const Tensor sum = sum_to_normalize(n, 1);
+  n.out("out", call_all("rms_norm", {sum, n.optional("norm_weight"), n.optional("norm_bias")},
+                        {{"begin_norm_axis", n.integer("begin_norm_axis", 1)},
+                         {"epsilon", n.real("epsilon", 1e-5)}})[0]);
+}
+
 void bias_activation(const Node& n) {
   if (n.has("dequant_scales") || n.has("shift") || n.has("smooth") || n.real("quant_scale", -1) > 0)
     n.unsupported("fused_bias_act of integers");
@@ -238,9 +260,11 @@ constexpr Row kRows[] = {
     {"fused_attention", self_attention},
     {"fused_bias_act", bias_activation},
     {"fused_bias_dropout_residual_layer_norm", dropout_add_norm},
+    {"fused_bias_residual_layernorm", bias_residual_layer_norm},
     {"fused_dropout_add", dropout_add},
     {"fused_feedforward", feed_forward},
     {"fused_gemm_epilogue", gemm_epilogue},
+    {"fused_rms_norm_quant", bias_residual_rms_norm},
     {"fused_rotary_position_embedding", rotary},
     {"fused_softmax_mask", masked_softmax},
     {"fused_softmax_mask_upper_triangle", causal_softmax},

@@ -9,10 +9,15 @@ void softmax_with_cross_entropy(const Node& n) {
   const int64_t axis = n.integer("axis", -1);
   const bool uses_softmax = n.flag("use_softmax", true);
   n.out("Softmax", uses_softmax ? call("softmax", {logits}, {{"axis", axis}}) : logits);
-  n.out("Loss", call("softmax_with_cross_entropy", {logits, n.in("Label")},
-                     {{"soft_label", n.flag("soft_label")},
-                      {"ignore_index", n.integer("ignore_index", -100)},
-                      {"axis", axis}}));
+  const Tensor loss = call("cross_entropy", {logits, n.in("Label")},
+                           {{"soft_label", n.flag("soft_label")},
+                            {"ignore_index", n.integer("ignore_index", -100)},
+                            {"reduction", "none"},
+                            {"axis", axis},
+                            {"use_softmax", uses_softmax}});
+  // Paddle keeps the axis of classes, with size 1.
+  const bool kept = loss.rank() == logits.rank();
+  n.out("Loss", kept ? loss : ops::unsqueeze(loss, {n.axis(axis, logits.rank())}));
 }
 
 void sigmoid_cross_entropy(const Node& n) {

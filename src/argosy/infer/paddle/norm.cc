@@ -1,18 +1,30 @@
+#include <tuple>
+#include <utility>
+
 #include "argosy/infer/paddle/common.h"
 
 // Normalizations and dropout.
 namespace argosy::infer::paddle {
 namespace {
 
+// (mean, variance) of each channel.
+std::pair<Tensor, Tensor> statistics_of(const Tensor& x, bool channel_last) {
+  std::vector<int64_t> axes = iota(0, x.rank());
+  axes.erase(axes.begin() + (channel_last ? x.rank() - 1 : 1));
+  const Tensor mean = ops::mean(x, int_array(axes), true);
+  const Tensor variance = ops::mean(ops::square(ops::subtract(x, mean)), int_array(axes));
+  return {ops::reshape(mean, {-1}), variance};
+}
+
 void batch_norm(const Node& n) {
   const Tensor x = n.in("X");
-  const bool given = n.flag("is_test") || n.flag("use_global_stats");
-  const Tensors all = call_all(
-      "batch_norm", {x, n.in("Mean"), n.in("Variance"), n.optional("Scale"), n.optional("Bias")},
-      {{"batch_stats", !given},
-       {"momentum", n.real("momentum", 0.9)},
-       {"epsilon", n.real("epsilon", 1e-5)},
-       {"channel_last", channels_last(n)}});
+  Tensor mean = n.in("Mean"), variance = n.in("Variance");
+  // A model that takes the statistics of what it is asked about does so when deployed, too.
+  if ((!n.flag("is_test") || n.flag("trainable_statistics")) && !n.flag("use_global_stats"))
+    std::tie(mean, variance) = statistics_of(x, channels_last(n));
+  const Tensors all =
+      call_all("batch_norm", {x, mean, variance, n.optional("Scale"), n.optional("Bias")},
+               {{"epsilon", n.real("epsilon", 1e-5)}, {"channel_last", channels_last(n)}});
   n.out("Y", activate(n, all[0], n.text("act_type", n.flag("fuse_with_relu") ? "relu" : "")));
   n.out("MeanOut", n.item("Mean"));
   n.out("VarianceOut", n.item("Variance"));

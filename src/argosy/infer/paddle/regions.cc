@@ -40,10 +40,16 @@ void nms(const Node& n) {
         call("suppress_boxes", {n.in("Boxes")}, {{"threshold", n.real("iou_threshold", 1)}}));
 }
 
+// [A, 4] of [H, W, A of each place, 4].
+Tensor boxes_in(const Node& n, const char* slot) {
+  return ops::reshape(n.in(slot), {-1, 4});
+}
+
 void generate_proposals(const Node& n) {
   const Tensors all = call_all(
       "generate_proposals",
-      {n.in("Scores"), n.in("BboxDeltas"), n.in("ImShape"), n.in("Anchors"), n.in("Variances")},
+      {n.in("Scores"), n.in("BboxDeltas"), n.in("ImShape"), boxes_in(n, "Anchors"),
+       boxes_in(n, "Variances")},
       {{"pre_nms_top_n", n.integer("pre_nms_topN", 6000)},
        {"post_nms_top_n", n.integer("post_nms_topN", 1000)},
        {"nms_thresh", n.real("nms_thresh", 0.5)},

@@ -34,7 +34,8 @@ void rnn(const Node& n) {
   const std::vector<Tensor> before = n.tensors("PreState");
   const bool lstm = mode == "LSTM";
   n.expect(before.size() == (lstm ? 2 : 1), "a wrong number of states");
-  const Tensor lengths = n.optional("SequenceLength");
+  Tensor lengths = n.optional("SequenceLength");
+  if (lengths.defined()) lengths = as(lengths, DType::int32);
   Tensor x = n.in("Input");
   std::vector<Tensor> last_h, last_c;
   for (size_t layer = 0; layer < layers; ++layer) {
