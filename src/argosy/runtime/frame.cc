@@ -122,7 +122,7 @@ void Frame::place_views(bool arena) {
 
 void Frame::take_arenas() {
   for (uint32_t home = 0; home < arenas_.size(); ++home) {
-    const auto& [place, bytes] = plan.arenas[home];
+    const auto& [place, bytes, exchanged] = plan.arenas[home];
     if (!bytes) continue;
     // Nothing puts what another stream does with an arena before what this one will do.
     if (place.kind != DeviceKind::cpu && arenas_[home].stream != device::current(place))
@@ -135,10 +135,12 @@ void Frame::take_arenas() {
 }
 
 void Frame::take_arena(uint32_t home) {
-  const auto [place, bytes] = plan.arenas[home];
+  const auto& [place, bytes, exchanged] = plan.arenas[home];
   auto& [block, storage, stream] = arenas_[home];
   if (place.kind != DeviceKind::cpu) stream = device::current(place);
-  block = static_cast<char*>(memory::allocate(place, bytes));
+  const bool seen = place.kind == DeviceKind::cpu && exchanged;
+  block =
+      static_cast<char*>(seen ? memory::allocate_shared(bytes) : memory::allocate(place, bytes));
   if (storage && storage->data() == block) return;
   storage = Storage::wrap(place, block, bytes, nullptr, [](void*) {});
   for (size_t i = 0; i < plan.slots.size(); ++i) {
@@ -154,6 +156,16 @@ void Frame::drop_arena(uint32_t home) {
   char*& block = arenas_[home].block;
   if (block) memory::deallocate(plan.arenas[home].place, block, plan.arenas[home].bytes);
   block = nullptr;
+}
+
+// After a run that failed: of what somebody still holds, another rank may be writing to the memory.
+void Frame::leave_held_arenas() {
+  for (TakenArena& a : arenas_) {
+    if (!a.storage) continue;
+    const auto refers = [&](const Tensor& t) { return t.impl() && t.impl()->storage == a.storage; };
+    const auto own = 1 + std::ranges::count_if(slots, refers);
+    if (a.storage->ref_count() > static_cast<uint32_t>(own)) a.block = nullptr;
+  }
 }
 
 void Frame::drop_arenas() {
@@ -428,6 +440,7 @@ void Frame::run() {
       run_stretches();
   } catch (...) {
     if (op::settle_started) op::settle_started();
+    leave_held_arenas();
     throw;
   }
 }

@@ -73,6 +73,7 @@ class Frame {
   void drop_arena(uint32_t home);
   void place_views(bool arena);
   void drop_arenas();
+  void leave_held_arenas();
   void copy(const Copy& c);
   void allocate(uint32_t slot);
   void publish(uint32_t slot, const Tensor& value);

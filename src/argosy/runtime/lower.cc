@@ -61,6 +61,13 @@ bool has_effect(const Operation& o) {
   return effect;
 }
 
+bool communicates(const Block& b) {
+  return std::ranges::any_of(b.operations, [](const auto& o) {
+    return o->op->effect == op::Effect::communicates ||
+           std::ranges::any_of(o->blocks, [](const auto& inner) { return communicates(*inner); });
+  });
+}
+
 namespace {
 
 void prune_block(Block& block, std::vector<bool>& live) {

@@ -17,6 +17,8 @@ std::vector<const program::Operation*> specialize(program::Program& p, Place pla
 
 // Random numbers, I/O or communication, also in nested blocks.
 bool has_effect(const program::Operation& o);
+// Whether an operation of the block does, or one of a nested block.
+bool communicates(const program::Block& b);
 
 // A tensor that has the form of v and no memory, as kernels' match functions read it. Its address
 // is not null, so that offsets of views can be told.

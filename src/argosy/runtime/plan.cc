@@ -72,7 +72,8 @@ class Planner {
         last_use_(p.value_count(), kNever),
         fresh_(p.value_count()),
         chain_(p.value_count()) {
-    for (const Place place : places_.all()) plan_.arenas.push_back({place});
+    const bool exchanged = communicates(p.main);
+    for (const Place place : places_.all()) plan_.arenas.push_back({place, 0, exchanged});
   }
 
   void run(std::span<const Ref<Value>> fetches);

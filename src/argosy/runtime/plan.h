@@ -54,6 +54,7 @@ struct MemorySlot {
 struct Arena {
   Place place;
   size_t bytes = 0;
+  bool exchanged = false;  // collectives work in it: better where other ranks see it
 };
 
 struct Copy {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <thread>
 
+#include "argosy/base/memory.h"
 #include "argosy/comm/recorder.h"
 #include "argosy/program/serialize.h"
 #include "tests/cpp/parallel/ranks.h"
@@ -249,6 +250,40 @@ TEST(CollectiveOps, ARunThatFailsWaitsForWhatItStarted) {
   });
   EXPECT_NE(errors[0].find("expected another rank"), std::string::npos) << errors[0];
   EXPECT_EQ(errors[1], "");
+}
+
+// A rank that comes late may go on with what has failed elsewhere.
+TEST(CollectiveOps, MemoryThatAnotherRankMayWriteIsNotUsedAgain) {
+  constexpr size_t kBytes = 300000 * sizeof(double);
+  for (bool begins : {true, false}) {
+    std::atomic<bool> over{false};
+    const auto errors = errors_on_ranks(2, 0.3, [&](ProcessGroup& g) {
+      if (g.rank() == 1) {
+        while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        g.barrier();
+      }
+      Recorded r;
+      const Tensor x = r.input(whole({300000}, 0));
+      Tensor a = call("add", {x, x})[0];
+      if (begins) {
+        const Tensor started = call("all_reduce_start", {a}, {}, {1})[0];
+        call("all_reduce_wait", {a, started}, {}, {1, 2});
+      } else {
+        a = call("all_reduce", {a})[0];
+      }
+      r.output(a);
+      r.end();
+      const size_t before = memory::stats({}).allocated;
+      try {
+        execute(r.program, r.feeds);
+      } catch (const comm::CommError&) {
+        EXPECT_GE(memory::stats({}).allocated, before + kBytes);
+        over = true;
+        throw;
+      }
+    });
+    EXPECT_NE(errors[0].find("rank 1 has not come"), std::string::npos) << errors[0];
+  }
 }
 
 // Two threads of a rank run Programs. The first has begun an exchange whose peer does not come

@@ -36,9 +36,26 @@ STEPS = 4000
 FAULTS = ("kill", "stop", "disagree", "late", "fork", "leave")
 
 
+class Scaled(paddle.nn.Layer):
+    def __init__(self, count):
+        super().__init__()
+        self.weight = self.create_parameter([count])
+
+    def forward(self, x):
+        return self.weight * x
+
+
+# Loaded before ranks are forked: on a busy machine that takes seconds, and they meet within LIMIT.
+USED = (dist.init_parallel_env, dist.all_reduce, dist.batch_isend_irecv, paddle.DataParallel)
+if WAY:
+    from argosy import _net  # noqa: F401
+
+KINDS = ("all_reduce", "all_gather", "ring", "broadcast", "async", "gradients", "barrier")
+
+
 def step(draw, rank, size, odd):
     """One call that `draw`, alike on all ranks, chooses; `odd`: as no other rank makes it."""
-    kind = draw.choice(("all_reduce", "all_gather", "ring", "broadcast", "async", "barrier"))
+    kind = draw.choice(KINDS)
     count = draw.choice((1, 100, 3000, 200000, *((900000,) if EACH > 1 else ())))
     if odd and kind == "ring":  # a message cannot be compared with a collective
         count += 7
@@ -61,6 +78,12 @@ def step(draw, rank, size, odd):
         xs = [paddle.full([count], float(rank)) for _ in range(3)]
         for task in [dist.all_reduce(x, sync_op=False) for x in xs]:
             task.wait()
+    elif kind == "gradients":
+        network = paddle.DataParallel(Scaled(count))
+        for _ in range(2):  # the second is under way while backward goes on
+            network(paddle.full([1], float(rank))).sum().backward()
+            assert abs(float(network.parameters()[0].grad[-1]) - (size - 1) / 2) < 1e-6
+            network.clear_gradients()
     elif kind == "ring":
         x = paddle.zeros([count])
         ops = [
