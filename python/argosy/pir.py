@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from argosy.base.parameter import Variable as Value
 from argosy.static import Block, Program
+from argosy.static.ir_mapping import IrMapping
+from argosy.static.operator import OpOperand
 from argosy.static.program import Operator as Operation
 
 
@@ -24,4 +26,13 @@ def is_fake_value(value):
 
 
 fake_value = None
-__all__ = ["Block", "Operation", "Program", "Value", "fake_value", "is_fake_value"]
+__all__ = [
+    "Block",
+    "IrMapping",
+    "OpOperand",
+    "Operation",
+    "Program",
+    "Value",
+    "fake_value",
+    "is_fake_value",
+]

@@ -2,6 +2,7 @@
 #include "autocast_bind.h"
 #include "comm.h"
 #include "data.h"
+#include "edit.h"
 #include "entries.h"
 #include "onnx.h"
 #include "paddle.h"
@@ -43,6 +44,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_system(module.get());
     add_device(module.get());
     add_program(module.get());
+    add_edit(module.get());
     add_passes(module.get());
     add_serialize(module.get());
     add_runtime(module.get());

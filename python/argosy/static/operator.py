@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from argosy import _core
 from argosy._support import no_effect
 
 from . import names
@@ -113,6 +114,62 @@ class Operator:
             Variable: It.
         """
         return self.operands_source()[index]
+
+    def operands(self):
+        """The uses of variables that it reads.
+
+        Returns:
+            list[OpOperand]: All of them.
+        """
+        return [OpOperand(self, i) for i in range(self.num_operands())]
+
+    def operand(self, index):
+        """One use of a variable that it reads.
+
+        Args:
+            index (int): Its number.
+
+        Returns:
+            OpOperand: It.
+        """
+        return self.operands()[index]
+
+    def get_parent_block(self):
+        """The block it stands in.
+
+        Returns:
+            Block: It.
+        """
+        return self.block
+
+    def replace_all_uses_with(self, values):
+        """What reads its results reads others instead.
+
+        Args:
+            values (list[Variable]): One for each result, of its type.
+
+        Raises:
+            ValueError: Another number of them, or one that is made too late.
+            TypeError: One of another type.
+        """
+        results = self.results()
+        if len(values) != len(results):
+            raise ValueError(
+                f"[Operator.replace_all_uses_with] '{self.name()}' has {len(results)} results, got"
+                f" {len(values)} values. Do this: pass one for each."
+            )
+        for old, new in zip(results, values):
+            _core.program_redirect_uses(self.block.program._handle, old, new)
+
+    def _handle(self):
+        """A result, which names the operation to the core."""
+        results = self.results()
+        if not results:
+            raise NotImplementedError(
+                f"[Operator] '{self.name()}' makes nothing, and such operations stay where they are."
+                " Do this: build the Program without it."
+            )
+        return results[0]
 
     def num_operands(self):
         """How many variables it reads.
@@ -290,6 +347,55 @@ class Operator:
         return self.to_string()
 
     __str__ = __repr__
+
+
+class OpOperand:
+    """The use of a variable by an operation. `Operator.operands` gives them.
+
+    Args:
+        owner (Operator): Which operation.
+        index (int): Which of its operands.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x, y = argosy.static.data("x", [2], "float32"), argosy.static.data("y", [2], "float32")
+        >>> z = argosy.exp(x)
+        >>> operand = z.get_defining_op().operand(0)
+        >>> operand.index(), operand.owner().type, operand.source().name
+        (0, 'exp', 'x')
+        >>> operand.set_source(y)
+        >>> z.get_defining_op().operand_source(0).name
+        'y'
+    """
+
+    def __init__(self, owner, index):
+        self._owner = owner
+        self._index = index
+
+    def index(self):
+        """Its number among the operands."""
+        return self._index
+
+    def owner(self):
+        """The operation."""
+        return self._owner
+
+    def source(self):
+        """The variable."""
+        return self._owner.operand_source(self._index)
+
+    def set_source(self, value):
+        """Lets the operation read another variable there.
+
+        Args:
+            value (Variable): Of the same type, made before the operation.
+
+        Raises:
+            TypeError: It has another type. ValueError: It is made too late.
+        """
+        owner = self._owner
+        handle = owner.block.program._handle
+        _core.program_set_operand(handle, owner._handle(), self._index, value)
 
 
 class OperatorDescription:

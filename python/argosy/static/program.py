@@ -11,6 +11,7 @@ from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
 
 from . import appending, mode, state
+from .ir_mapping import IrMapping
 from .operator import Operator, _check_details
 
 
@@ -80,13 +81,17 @@ class Program:
         """A copy. Parameters and other state are found by name, so both share them in a scope.
 
         Args:
-            for_test (bool): Leave out gradients and optimizers, switch dropout and batch
-                normalization to evaluation. Call it before ``optimizer.minimize`` or after, the
-                result is the same.
+            for_test (bool | pir.IrMapping): Leave out gradients and optimizers, switch dropout and
+                batch normalization to evaluation. Call it before ``optimizer.minimize`` or after,
+                the result is the same. A mapping takes what values of the copy stand for those here.
 
         Returns:
             Program: The copy.
         """
+        if isinstance(for_test, IrMapping):
+            copy = self.clone()
+            for_test._fill(self, copy)
+            return copy
         make = _core.program_for_test if for_test else _core.program_clone
         self._name_values()
         copy = self._copy(make(self._handle))
@@ -682,11 +687,32 @@ class Block:
             appending.append(self, type, inputs or {}, outputs or {}, attrs or {}, stop)
         return self.ops[-1]
 
+    def remove_op(self, op):
+        """Takes out an operation.
+
+        Args:
+            op (Operator): Whose results nobody uses.
+
+        Raises:
+            ValueError: One is used.
+        """
+        _core.program_remove_operation(self.program._handle, op._handle())
+
     def _remove_op(self, index, sync=True):
-        raise NotImplementedError(
-            "[Block] operations are not taken out one by one. Do this: build the Program without"
-            " it, or Program.clone(for_test=True)."
-        )
+        self.remove_op(self.ops[index])
+
+    def move_op(self, op, index):
+        """Moves an operation.
+
+        Args:
+            op (Operator): It.
+            index (int): Its number in the block afterwards.
+
+        Raises:
+            ValueError: Something would be used before it is made.
+            IndexError: The block has no such number.
+        """
+        _core.program_move_operation(self.program._handle, op._handle(), index)
 
     def to_string(self, throw_on_error=False, with_details=False):
         """The variables and operations for people.

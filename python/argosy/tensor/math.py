@@ -1,6 +1,7 @@
 """Mathematics and statistics where arguments need Python."""
 
 import functools
+import math
 
 from argosy import _core
 from argosy._core import ops as _ops
@@ -241,6 +242,42 @@ def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None):
 
 
 method(scale, replaces=GENERATED)
+
+
+@alias(input="x")
+def clip_(x, min=None, max=None, name=None):  # noqa: A002
+    """clip written into x, which keeps its dtype: limits of integers lose what is behind the point.
+
+    Args:
+        x (Tensor): Of a real dtype.
+        min, max (number | Tensor, optional): Limits; tensors of one element.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        TypeError: x is no Tensor.
+
+    Example:
+        >>> argosy.to_tensor([-3, 1, 7]).clip_(-0.5, 2.7).tolist()
+        [0, 1, 2]
+    """
+    need_tensor("clip_", "x", x)
+    if x.dtype in INTEGER:
+        min, max = (_whole(limit) for limit in (min, max))  # noqa: A001
+    return _ops.clip_(x, min, max)
+
+
+method(clip_, replaces=GENERATED)
+
+
+def _whole(limit):
+    """A limit of integers; one that is infinite is none."""
+    if isinstance(limit, _core.Tensor):
+        return limit if limit.dtype in INTEGER else _ops.cast(limit, _core.int64)
+    if isinstance(limit, float):
+        return None if math.isinf(limit) else int(limit)
+    return limit
 
 
 def cumsum_(x, axis=None, dtype=None, name=None):

@@ -117,6 +117,74 @@ def get_defining_op(self):
     return op(self)
 
 
+def all_used_ops(self):
+    """The operations that read the variable.
+
+    Returns:
+        list[Operator]: In order, each once.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> y = x * x + 1
+        >>> [op.type for op in x.all_used_ops()], y.use_empty(), x.has_one_use()
+        (['elementwise_mul'], True, False)
+    """
+    return list(dict((id(op), op) for op, _ in _uses(self)).values())
+
+
+def _uses(self):
+    """(Operator, number of the operand) for each use by an operation."""
+    _of_program(self, "all_used_ops")
+    own = _core.program_value_key(self)
+    return [
+        (op, i)
+        for block in _program_of(self).blocks
+        for op in block.ops
+        for i, source in enumerate(op.operands_source())
+        if source is not None and _core.program_value_key(source) == own
+    ]
+
+
+def use_empty(self):
+    """Whether no operation reads the variable.
+
+    Returns:
+        bool: That.
+    """
+    return not _uses(self)
+
+
+def has_one_use(self):
+    """Whether it is one operand of one operation.
+
+    Returns:
+        bool: That.
+    """
+    return len(_uses(self)) == 1
+
+
+def replace_all_uses_with(self, value):
+    """What reads this variable reads another one instead.
+
+    Args:
+        value (Variable): Of the same type, made before all that would read it.
+
+    Raises:
+        TypeError: It has another type. ValueError: It is made too late.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x, y = argosy.static.data("x", [2], "float32"), argosy.static.data("y", [2], "float32")
+        >>> z = argosy.exp(x)
+        >>> x.replace_all_uses_with(y)
+        >>> z.get_defining_op().operand_source(0).name
+        'y'
+    """
+    _of_program(self, "replace_all_uses_with")
+    _core.program_redirect_uses(_program_of(self)._handle, self, value)
+
+
 def to_string(self, throw_on_error=False, with_details=False):
     """Name, shape and dtype of a variable.
 
@@ -272,7 +340,10 @@ METHODS = {
     },
     **{
         function.__name__: function
-        for function in (attr, get_defining_op, to_string, get_value, set_value)
+        for function in (
+            attr, get_defining_op, all_used_ops, use_empty, has_one_use, replace_all_uses_with,
+            to_string, get_value, set_value,
+        )
     },
 }  # fmt: skip
 for _name, _value in METHODS.items():

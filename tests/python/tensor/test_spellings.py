@@ -317,3 +317,15 @@ def test_input_names_the_first_argument():
         (argosy.index_put(input=ones, indices=i, values=ones * 2), ones * 2),
     ):
         np.testing.assert_array_equal(got.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+def test_clip_in_place_keeps_integers(dtype):
+    x = argosy.to_tensor([1, 2, 7], dtype=dtype)
+    y = x.clip_(1.9, 2.7)
+    assert y is x and str(x.dtype) == f"paddle.{dtype}" and x.tolist() == [1, 2, 2]
+    assert x.clip_(max=argosy.to_tensor(1.5)).tolist() == [1, 1, 1]
+    assert x.clamp_(-float("inf"), float("inf")).tolist() == [1, 1, 1]
+    assert argosy.to_tensor([1.0, 3.0]).clip_(max=2.5).tolist() == [1.0, 2.5]
+    with pytest.raises(TypeError):
+        argosy.clip_(3)
