@@ -10,7 +10,8 @@ names all parts run. Only ratios of one run mean anything.
 * products, convolutions: operands in the dtype, forward and gradients.
 * elementwise: calls on 16,384 elements (first-level caches), 262,144 (second) and 8 million (none).
 * steps: captured training steps under auto_cast of level O1 and O2 (decorated), and in float32.
-* memory: the peak of a captured step above what is there before it, O2 against float32.
+* memory: the peak of a captured step above what is there before it, O2 against float32; and what an
+  eager forward pass keeps for the gradients.
 * losses: 200 steps of three models from the same start. The last column is how far the mean loss of
   the last 20 steps is from float32's.
 """
@@ -238,6 +239,30 @@ def memory():
         ratio = peaks["O2"] / peaks["O0"]
         text = f"float32 {peaks['O0'] / 2**20:8.2f} MiB  bfloat16 {peaks['O2'] / 2**20:8.2f} MiB"
         judge(f"memory {name}", ratio, ratio <= GOALS["memory"], text)
+    eager_memory()
+
+
+def kept_bytes(make, level, batch):
+    """What an eager forward pass with its loss keeps."""
+    p.seed(7)
+    model = make()
+    if level == "O2":
+        amp.decorate(model, level="O2", dtype="bfloat16")
+    x, label = batch
+    before = p.device.memory_allocated()
+    with amp.auto_cast(level != "O0", {"embedding"}, level=level, dtype="bfloat16"):
+        loss = loss_of(model(x), label)
+    kept = p.device.memory_allocated() - before
+    loss.backward()
+    return kept
+
+
+def eager_memory():
+    for name, (make, batch) in MODELS.items():
+        data = batch()
+        full, low = (kept_bytes(make, level, data) for level in ("O0", "O2"))
+        text = f"float32 {full / 2**20:8.2f} MiB  bfloat16 {low / 2**20:8.2f} MiB"
+        judge(f"kept by eager {name}", low / full, low / full <= GOALS["memory"], text)
 
 
 def pictures(root):

@@ -25,7 +25,8 @@ WRITES = re.compile(r"_\(|_'|set|out=|put|=(?!=).*;;")
 # Random with few values, memory as it is, state of the function, and conversions, which capture keeps
 # as tensors.
 INCOMPARABLE = re.compile(
-    r"grad|backward|empty|dropout|rand|bernoulli|multinomial|bool\(|float\(|int\(|len\(|\.item|tolist"
+    r"grad|backward|empty|dropout|rand|bernoulli|multinomial|poisson|bool\(|float\(|int\(|len\(|\.item|tolist"
+    r"|numpy"
 )
 LOOSE = {"float16": 5e-2, "bfloat16": 2e-1, "float32": 2e-3, "complex64": 2e-3}
 

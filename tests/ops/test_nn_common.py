@@ -83,6 +83,7 @@ CASES = [
     Case("channel_shuffle", [A(2, 6, 2, 3)], {"groups": 3}, ref=channel_shuffle, dtypes=WIDE, covers=["channel_unshuffle"],
          errors=[([A(2, 6, 2, 3)], {"groups": 4}, ValueError, "must divide"), ([A(2, 6, 2, 3)], {"groups": 3, "data_format": "CHW"}, ValueError, "data_format")]),
     Case("channel_shuffle", [A(2, 2, 3, 6)], {"groups": 2, "data_format": "NHWC"}, ref=channel_shuffle, dtypes=WIDE),
+    Case("channel_shuffle", [A(1, 0, 2, 2)], {"groups": 2}, ref=channel_shuffle),
     Case("temporal_shift", [A(6, 5, 2, 2)], {"seg_num": 3}, ref=temporal_shift, dtypes=WIDE,
          errors=[([A(6, 5, 2, 2)], {"seg_num": 4}, ValueError, "seg_num must be")]),
     Case("temporal_shift", [A(4, 2, 2, 5)], {"seg_num": 2, "shift_ratio": 0.4, "data_format": "NHWC"}, ref=temporal_shift, dtypes=WIDE),

@@ -156,7 +156,7 @@ def _observe(net, args):
         for layer, mode in modes:
             layer.training = mode
     table = list(rows.values())
-    if sublayers and (net._parameters or net._buffers):
+    if sublayers and net._parameters:
         # What the outermost layer owns itself has no other row.
         table.append((f"{type(net).__name__} (itself)", [], [], net, 0))
     return table
@@ -168,7 +168,7 @@ def _report(rows, input_elements):
     seen = set()
     for name, inputs, output, layer, elements in rows:
         count = 0
-        for tensor in (*layer._parameters.values(), *layer._buffers.values()):
+        for tensor in layer._parameters.values():
             if tensor is None:
                 continue
             size = math.prod(tensor.shape)

@@ -34,6 +34,13 @@ def test_summary(capsys):
     assert net.training and not net._forward_post_hooks
 
 
+def test_summary_counts_parameters_and_no_buffers():
+    net = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1D(2))
+    net[0].register_buffer("index", argosy.arange(7))
+    net.register_buffer("table", argosy.zeros([9]))
+    assert argosy.summary(net, (1, 4)) == {"total_params": 10 + 8, "trainable_params": 14}
+
+
 def test_inputs_of_summary():
     class Two(nn.Layer):
         def __init__(self):

@@ -170,7 +170,8 @@ void channel_shuffle_infer(InferContext& c, const ChannelShuffleAttrs& a) {
 template <bool kInverse>
 void channels_run(KernelFrame& f, const ChannelShuffleAttrs& a) {
   Image i = image_of(f.in[0], a.data_format == "NHWC");
-  const int64_t rows = kInverse ? i.c / a.groups : a.groups, columns = i.c / rows;
+  const int64_t share = i.c / a.groups;
+  const int64_t rows = kInverse ? share : a.groups, columns = kInverse ? a.groups : share;
   Shape shape{i.n, columns, rows, i.h, i.w};
   op::copy_into(f.out[0].view(shape, {i.sn, i.sc * rows, i.sc, i.sh, i.sw}),
                 f.in[0].view(shape, {i.sn, i.sc, i.sc * columns, i.sh, i.sw}));
