@@ -26,7 +26,9 @@ SAVE, RUN = "--save", "--run"  # what the tool has an interpreter of Paddle do
 
 
 def layers(module):
-    """{name: (net, [input shapes])}: a shape is of float32, or (shape, dtype, upper bound)."""
+    """{name: (net, [input shapes])}: a shape is of float32, or (shape, dtype, upper bound). A third entry
+    are the shapes that it is saved for, where those are others. Nets whose names begin with "asked" are
+    for predictors alone."""
     global paddle, nn, F  # what rewrites the nets' source does not see names of this function
     paddle, nn, F = module, module.nn, module.nn.functional
 
@@ -346,6 +348,77 @@ def layers(module):
                 F.affine_grid(x[:, :2, :3, 0], [2, 4, 3, 3], False),
             )
 
+    class Loops(nn.Layer):
+        """Arrays and variables that rounds are the first to write."""
+
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.SimpleRNNCell(4, 4)
+
+        def forward(self, x):
+            h = paddle.zeros([paddle.shape(x)[0], 4])
+            i, outs = paddle.zeros([1], "int64"), []
+            while i < 3:
+                y, h = self.cell(x[:, 0] * i.astype("float32"), h)
+                last = y.argmax(-1)
+                outs.append(y)
+                i = i + 1
+            return paddle.stack(outs, 1), last, h
+
+    class Elements(WithParameter):
+        def forward(self, x):
+            i, outs = paddle.zeros([1], "int64"), []
+            while i < 3:
+                outs.append(x * self.shift + i.astype("float32"))
+                i = i + 1
+            return outs[0] + outs[-1], outs[1]
+
+    class Normalizations(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.own = nn.BatchNorm2D(3, use_global_stats=False)
+            self.scale, self.bias = self.create_parameter([4]), self.create_parameter([4])
+
+        def forward(self, x, y):
+            f = paddle.incubate.nn.functional
+            rest = {"bias": self.bias, "residual": y}
+            return (
+                self.own(x),
+                *f.fused_rms_norm(y, self.scale, None, 1e-6, 1, **rest)[:2],
+                *f.fused_layer_norm(y, self.scale, self.bias, 1e-6, 0.5, 1, **rest)[:2],
+            )
+
+    class Proposals(WithParameter):
+        def forward(self, x, size):
+            x = x + self.shift
+            anchors = paddle.concat([x[0].transpose([1, 2, 0]) * 0] * 2, -1)
+            anchors = (anchors + paddle.to_tensor([0.0, 0, 9, 9, 0, 0, 5, 12])).reshape(
+                [4, 5, 2, 4]
+            )
+            return paddle.vision.ops.generate_proposals(
+                F.sigmoid(x[:, :2]), paddle.concat([x, -x], 1), paddle.abs(size) * 9 + 4, anchors,
+                paddle.ones_like(anchors), 20, 6, 0.5, 1.0, return_rois_num=True,
+            )  # fmt: skip
+
+    class Sizes(nn.Layer):
+        """Asked about other sizes than it is saved for."""
+
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2D(3, 4, 3)
+
+        def forward(self, x):
+            y = F.relu(self.conv(x))
+            return y.mean([2, 3]), F.interpolate(y, scale_factor=2.0), y.flatten(2).argmax(-1)
+
+    class Decided(WithParameter):
+        """What is fed decides its Program."""
+
+        def forward(self, x, size, pads):
+            x = x + self.shift
+            y = F.adaptive_avg_pool2d(x, [size, 2])
+            return y, F.interpolate(x, scale_factor=size.astype("float32")), F.pad(x, pads)
+
     class Losses(WithParameter):
         def forward(self, x, labels):
             x = x + self.shift
@@ -412,6 +485,21 @@ def layers(module):
             "decompositions": (Decompositions(), [(2, 3, 3), (2, 3, 2)]),
             "graphs": (Graphs(), [(5, 3), ids(4, below=5), ids(4, below=5)]),
             "regions": (Regions(), [(2, 8, 6, 6), (4, 2), ((2,), "int32", 3)]),
+        }
+        nets |= {
+            "elements": (Elements(), [(3, 4)]),
+            "normalizations": (Normalizations(), [(2, 3, 4, 5), (3, 4)]),
+            "asked_decided": (
+                Decided(),
+                [(2, 3, 4, 5), ((1,), "int32", 4), ((4,), "int32", 3)],
+                [(None, 3, 4, 5), (1,), (4,)],
+            ),
+        }
+    if paddle.__name__ == "paddle":
+        nets |= {
+            "loops": (Loops(), [(2, 3, 4)]),
+            "proposals": (Proposals(), [(2, 4, 4, 5), (2, 2)]),
+            "asked_sizes": (Sizes(), [(3, 3, 7, 9)], [(2, 3, 8, 8)]),
         }
     if paddle.__version__.startswith("2"):  # 3.3 cannot run such nets once it has saved them
         nets["integers"] = quantized(True), [(3, 2, 4, 4)]
@@ -516,7 +604,7 @@ def save_layers(folder, only):
     import paddle as module
 
     module.seed(1)
-    for name, (net, shapes) in layers(module).items():
+    for name, (net, shapes, *saved_for) in layers(module).items():
         if only and name not in only:
             continue
         net.eval()
@@ -525,6 +613,11 @@ def save_layers(folder, only):
             paddle.static.InputSpec([None, *v.shape[1:]], str(v.dtype), f"x{i}")
             for i, v in enumerate(values)
         ]
+        if saved_for:
+            spec = [
+                paddle.static.InputSpec([*shape], str(v.dtype), f"x{i}")
+                for i, (v, shape) in enumerate(zip(values, *saved_for))
+            ]
         path = os.path.join(folder, name)
         paddle.jit.save(net, path, input_spec=spec, clip_extra=True)
         program = path + (".json" if os.path.exists(path + ".json") else ".pdmodel")
@@ -638,12 +731,24 @@ def difference(got, wanted, np):
     return None if worst <= 1e-5 else f"differs by {worst:.2e} of the largest output"
 
 
+def ask(path, values):
+    """What a predictor of the model answers."""
+    import argosy
+
+    program = path + (".json" if os.path.exists(path + ".json") else ".pdmodel")
+    config = argosy.inference.Config(program, path + ".pdiparams")
+    predictor = argosy.inference.create_predictor(config)
+    return predictor.run(values)
+
+
 def compare(path, values, wanted, lengths=None):
     """None, or what is wrong."""
     import numpy as np
 
     import argosy
 
+    if os.path.basename(path).startswith("asked"):
+        return difference(ask(path, values), wanted, np)
     argosy.enable_static()
     if lengths is not None:
         place = argosy.CPUPlace()
