@@ -1,10 +1,11 @@
-# libargosy_ps.so: tables, service and training modes of the parameter server, with gRPC, Protobuf and
-# RocksDB. The core links none of them; Python loads this library, with the module argosy._ps, at the
+# libargosy_ps.so: tables, service and training modes of the parameter server, with gRPC, OpenSSL,
+# Protobuf and RocksDB. The core links none of them; Python loads this library, with the module argosy._ps, at the
 # first use of a parameter server.
 find_package(PkgConfig REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(RocksDB REQUIRED)
 pkg_check_modules(ARGOSY_GRPC REQUIRED IMPORTED_TARGET grpc++)
+pkg_check_modules(ARGOSY_CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 find_program(ARGOSY_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 
 file(GLOB_RECURSE ps_sources CONFIGURE_DEPENDS
@@ -39,7 +40,7 @@ endif()
 add_library(argosy_ps SHARED ${ps_sources})
 target_link_libraries(argosy_ps PUBLIC argosy)
 target_link_libraries(argosy_ps PRIVATE argosy_flags argosy_baseline argosy_ps_proto RocksDB::rocksdb-shared
-  Threads::Threads)
+  PkgConfig::ARGOSY_CRYPTO Threads::Threads)
 target_include_directories(argosy_ps SYSTEM PRIVATE ${ARGOSY_JSON_INCLUDE})
 target_precompile_headers(argosy_ps REUSE_FROM argosy_objects)
 target_link_options(argosy_ps PRIVATE -Wl,-Bsymbolic-functions $<$<CONFIG:Release>:-Wl,-s>)

@@ -171,8 +171,9 @@ class Job:
         self.clients.append(process)
         return process
 
-    def wait_acknowledged(self, count, failures=0):
-        """Until so many pushes in all were acknowledged (and so many failed)."""
+    def wait_acknowledged(self, count, failures=0, by=None):
+        """Until so many pushes in all were acknowledged (and so many failed); `by`: the process without
+        which there will be no more."""
         end = time.monotonic() + LIMIT
         while True:
             journals = [Journal(p.journal) for p in self.clients]
@@ -181,8 +182,16 @@ class Job:
                 return
             if all(j.ended for j in journals):
                 raise Failed(f"the workers ended early: {acked} acknowledged of {count}")
+            if by is not None and by.poll() is not None:
+                raise Failed(
+                    f"{by.name} ended with {by.returncode}: {acked} pushes acknowledged of {count} "
+                    f"waited for. Its end: {self.tail(by)}"
+                )
             if time.monotonic() > end:
-                raise Failed(f"no progress: {acked} pushes acknowledged of {count} waited for")
+                said = "" if by is None else f". The end of {by.name}: {self.tail(by)}"
+                raise Failed(
+                    f"no progress: {acked} pushes acknowledged of {count} waited for{said}"
+                )
             time.sleep(0.01)
 
     def adopt(self, plan):

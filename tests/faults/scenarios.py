@@ -188,7 +188,7 @@ def launch_and_kill(r, job):
     )
     for plan in plans:
         job.adopt(plan)
-    job.wait_acknowledged(before + r.draw.randint(1, 300))
+    job.wait_acknowledged(before + r.draw.randint(1, 300), by=launcher)
     launcher.kill()
     launcher.wait()
     pids = [int(n[4:]) for n in os.listdir(job.directory) if n.startswith("pid-")]

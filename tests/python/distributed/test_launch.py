@@ -84,7 +84,7 @@ _PS = ("--servers", "2", "--workers", "2", *_GRACE)
 _PRINT_ENVIRON = """
 import os, sys, time
 for name in sorted(os.environ):
-    if name.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_")):
+    if name.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_", "OPENBLAS_")):
         print(name + "=" + os.environ[name])
 print("arguments", sys.argv[1:])
 """
@@ -121,6 +121,17 @@ def test_environment_is_that_of_paddle(launch):
     assert "arguments ['a', '--servers']" in job.log("workerlog.0")
     # Worker 0's output is shown, with its name.
     assert "[worker.0] PADDLE_TRAINER_ID=0\n" in out and "PADDLE_TRAINER_ID=1" not in out
+
+
+@pytest.mark.parametrize(("given", "seen"), [(None, "14"), ("20", "20")])
+def test_idle_threads_of_blas_sleep(launch, monkeypatch, given, seen):
+    monkeypatch.delitem(_ENVIRON, "OPENBLAS_THREAD_TIMEOUT", raising=False)
+    if given is not None:
+        monkeypatch.setitem(_ENVIRON, "OPENBLAS_THREAD_TIMEOUT", given)
+    job = launch(_PRINT_ENVIRON, options=_PS)
+    assert job.wait()[0] == 0
+    for log in ("serverlog.0", "workerlog.0"):
+        assert _environ(job.log(log))["OPENBLAS_THREAD_TIMEOUT"] == seen
 
 
 def test_without_servers_one_process(launch):

@@ -17,6 +17,29 @@ def _closed():
         raise ConnectionError("the server closed the connection") from None
 
 
+FIXED = {"client_high": 1, "client_low": 2}
+VARINT = {"epoch": 3, "worker": 7, "workers": 8, "servers": 10, "round": 16, "wait_ms": 18}
+
+
+def _varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def request(**header):
+    """A message of type Request with such a header."""
+    text = b""
+    for name, value in header.items():
+        if name in FIXED:
+            text += _varint(FIXED[name] << 3 | 1) + struct.pack("<Q", value)
+        else:
+            text += _varint(VARINT[name] << 3) + _varint(value)
+    return b"\x0a" + _varint(len(text)) + text
+
+
 class Raw:
     """One HTTP/2 connection that gives the server no room to send: it takes headers, no data."""
 

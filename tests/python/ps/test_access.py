@@ -12,8 +12,18 @@ import time
 
 import numpy as np
 import pytest
-from tests.python.ps.jobs import DENSE, SPARSE, TABLES, connect, own_endpoint, pull, push, serve
-from tests.python.ps.raw import Raw
+from tests.python.ps.jobs import (
+    DENSE,
+    SPARSE,
+    TABLES,
+    connect,
+    own_endpoint,
+    pull,
+    push,
+    serve,
+    stats,
+)
+from tests.python.ps.raw import Raw, request
 
 from argosy import _ps
 from argosy.distributed.fleet.runtime import ServiceSettings
@@ -296,11 +306,15 @@ openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout {who
 printf subjectAltName=IP:127.0.0.1,DNS:localhost > ext &&
 openssl x509 -req -in req.pem -CA {who}ca.pem -CAkey {who}cakey.pem -CAcreateserial -days 2 -extfile ext \
  -out {who}cert.pem"""
+        commands += f"""&&
+openssl x509 -req -in req.pem -CA {who}ca.pem -CAkey {who}cakey.pem -CAcreateserial -days 0 -extfile ext \
+ -out {who}expired.pem"""
         done = subprocess.run(commands, shell=True, cwd=folder, capture_output=True)
         if done.returncode:
             pytest.skip("no openssl")
-        for name in ("ca", "cert", "key"):
+        for name in ("ca", "cert", "key", "expired"):
             names[who + name] = str(folder / f"{who}{name}.pem")
+    time.sleep(1.1)  # until those of no days have expired
     return names
 
 
@@ -321,6 +335,53 @@ class TestCertificatesOfClients:
             connect([server], **base, **other, connect_deadline=1)
         with pytest.raises(OSError, match="another one"):  # a certificate is no token
             connect([server], **{**base, "token": "x"}, **own)
+
+    def test_what_nobody_would_accept_is_found_at_once(self, certificates, tmp_path):
+        """By who has the file: gRPC takes any, and connections fail without a reason then."""
+        c = certificates
+        nonsense = tmp_path / "nonsense.pem"
+        nonsense.write_text("nonsense")
+        whole = {"certificate": c["cert"], "certificate_key": c["key"]}
+        wrong = [
+            ({"certificate": c["expired"]}, rf"'{c['expired']}' is valid from .* GMT, not now"),
+            ({"certificate_key": c["other_key"]}, "is not the key of the certificate"),
+            ({"certificate": str(nonsense)}, "certificate: expected a certificate .*nonsense.pem'"),
+            ({"certificate_key": c["cert"]}, "certificate_key: expected a private key"),
+        ]
+        server = serve(token="t", **whole)
+        client = {"token": "t", "certificate_authority": c["ca"]}
+        for options, text in wrong:
+            with pytest.raises(ValueError, match=text):
+                serve(token="t", **{**whole, **options})
+            with pytest.raises(ValueError, match=text):
+                connect([server], **client, **{**whole, **options})
+        authority = {"client_certificate_authority": str(nonsense)}
+        with pytest.raises(ValueError, match="client_certificate_authority: expected a cert"):
+            serve(token="t", **whole, **authority)
+        with pytest.raises(ValueError, match="certificate_authority: expected a certificate"):
+            connect([server], token="t", certificate_authority=str(nonsense))
+        with pytest.raises(OSError, match="certificate_authority: cannot read"):
+            connect([server], token="t", certificate_authority=str(tmp_path / "none.pem"))
+
+    def test_swapped_under_a_server(self, certificates, tmp_path):
+        """A server goes on with what it read; the next one has the new files, and old clients say so."""
+        c = certificates
+        (tmp_path / "cert.pem").write_bytes(open(c["cert"], "rb").read())
+        (tmp_path / "key.pem").write_bytes(open(c["key"], "rb").read())
+        own = {
+            "certificate": str(tmp_path / "cert.pem"),
+            "certificate_key": str(tmp_path / "key.pem"),
+        }
+        server = serve(token="t", **own)
+        (tmp_path / "cert.pem").write_bytes(open(c["other_cert"], "rb").read())
+        push(connect([server], token="t", certificate_authority=c["ca"]), [1])
+        with pytest.raises(ValueError, match="is not the key of"):  # half swapped
+            serve(token="t", **own)
+        (tmp_path / "key.pem").write_bytes(open(c["other_key"], "rb").read())
+        successor = serve(token="t", **own)
+        with pytest.raises(TimeoutError, match="a certificate of this authority"):
+            connect([successor], token="t", certificate_authority=c["ca"], connect_deadline=1)
+        push(connect([successor], token="t", certificate_authority=c["other_ca"]), [1])
 
     def test_halves(self, certificates):
         c = certificates
@@ -403,6 +464,24 @@ class TestLimits:
         with pytest.raises(TimeoutError, match="too many calls"):
             connect([server], token="t", connect_deadline=3)
         raw.close()
+
+    def test_waiting_calls_end_with_their_connection(self):
+        """Calls that wait for other workers hold places no longer than somebody waits for them."""
+        server = serve(workers=2, token="t", threads=1, max_calls=4)
+        epoch = stats(connect([server], workers=2, token="t"))[0]["epoch"]
+        who = {"client_high": 5, "client_low": 6, "workers": 2, "servers": 1, "epoch": epoch}
+        raw = Raw(server.port, window=1 << 20)
+        hello = raw.call("Hello", request(**who), "t")
+        raw.read_until(lambda: hello in raw.ended)
+        gather = request(**who, round=1, wait_ms=600_000)
+        waiting = [raw.call("Gather", gather, "t") for _ in range(5)]
+        raw.read_until(lambda: waiting[4] in raw.ended)  # there was no place for it
+        with pytest.raises(TimeoutError, match="too many calls"):
+            connect([server], workers=2, token="t", connect_deadline=3)
+        raw.read(0.1)
+        assert raw.ended.keys().isdisjoint(waiting[:4])
+        raw.close()
+        push(connect([server], workers=2, token="t", connect_deadline=60), [1])
 
     def test_calls_of_one_connection(self):
         server = serve(token="t", max_arriving_calls=5000)

@@ -485,8 +485,16 @@ def unprotected(hosts, environ):
     )
 
 
+# Threads of NumPy's OpenBLAS look for work for 2^n cycles before they sleep: by default for tens of
+# milliseconds, in which another process of the job may need their core.
+_BLAS_PATIENCE = "14"
+
+
 def _share_cores(tasks):
     """Divides this host's cores among its workers, and among its servers, unless the user has."""
+    for task in tasks:
+        patience = os.environ.get("OPENBLAS_THREAD_TIMEOUT", _BLAS_PATIENCE)
+        task.environ["OPENBLAS_THREAD_TIMEOUT"] = patience
     if os.environ.get("ARGOSY_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS"):
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

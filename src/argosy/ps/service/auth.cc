@@ -1,10 +1,5 @@
 #include "argosy/ps/service/auth.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
 #include "argosy/base/error.h"
 
 namespace argosy::ps {
@@ -95,13 +90,6 @@ void check_token(std::string_view token) {
   for (const char c : token)
     ARGOSY_CHECK(c > ' ' && c < 127, invalid_argument)
         << "[parameter_server] token: expected printable ASCII characters without spaces.";
-}
-
-std::string read_pem(const std::string& path, std::string_view what) {
-  std::ifstream in(path, std::ios::binary);
-  ARGOSY_CHECK(in, io) << "[parameter_server] " << what << ": cannot read '" << path
-                       << "': " << std::strerror(errno) << '.';
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace argosy::ps

@@ -28,7 +28,5 @@ ARGOSY_API std::string authorization_of(std::string_view token);
 ARGOSY_API bool is_administration(Method method);
 // Throws ValueError if it cannot travel in a header.
 ARGOSY_API void check_token(std::string_view token);
-// A file's text; ErrorKind::io names what it is for.
-std::string read_pem(const std::string& path, std::string_view what);
 
 }  // namespace argosy::ps

@@ -296,90 +296,132 @@ bool Calls::renumber(Exchange* x) {
   return true;
 }
 
-void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds deadline) {
-  const Clock::time_point start = Clock::now(), end = start + deadline;
-  std::vector<Exchange*> open;
-  for (Exchange& x : exchanges) open.push_back(&x);
-  milliseconds attempt = options_.attempt_deadline, backoff{10};
-  Exchange* told = nullptr;  // of open: the server said who is missing, in these words
-  std::string missing;
-  Clock::time_point heard = start;  // when all that are open last got an answer
-  for (bool first = true;; first = false) {
-    if (forked()) fail_forked();
-    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-    if (!first) {
-      if (options_.between_attempts) options_.between_attempts();
-      // What the server told says more than silence; and in so little time it cannot answer again.
-      const bool answers = told && told->failure.code == Code::timeout;
-      if (left < (answers ? milliseconds(300) : milliseconds(1))) {
-        if (!told || told->failure.code == Code::busy)
-          fail(what, *open.front(), Clock::now() - start);
-        told->failure.text = missing;
-        if (told->failure.code != Code::unsynced) told->failure.code = Code::timeout;
-        fail(what, *told, Clock::now() - start);
-      }
-    }
-    if (!first) retries_.fetch_add(open.size(), std::memory_order_relaxed);
-    milliseconds limit = attempt;
-    for (Exchange* x : open) {
-      if (waits(x->method)) {
-        // So that the server says who is missing before this side gives up.
-        const milliseconds wait =
-            std::min(kWaitSlice, std::max(left - milliseconds(200), left / 2));
-        x->header.wait_ms = static_cast<uint32_t>(wait.count());
-        limit = std::max(limit, wait + options_.attempt_deadline);
-      }
-    }
-    transport_->run(open, std::max(std::min(limit, left), milliseconds(1)));
-    bool pause = false, silent = false;
-    Exchange* gone = nullptr;  // waits for others at a server that says nothing
-    size_t kept = 0;
-    for (Exchange* x : open) {
-      switch (x->failure.code) {
-        case Code::ok:
-          if (told == x) told = nullptr;
-          continue;
-        case Code::timeout:
-          told = x;
-          missing = x->failure.text;
-          break;
-        case Code::silent:
-          silent = true;
-          if (waits(x->method)) gone = x;
-          break;
-        case Code::busy:
-          pause = true;
-          if (waits(x->method)) gone = x;
-          break;
-        case Code::unsynced:
-          told = x;
-          missing = x->failure.text;
-          pause = true;
-          break;
-        case Code::unknown_client:
-          meet_again(what, x);
-          break;
-        case Code::too_old:
-          if (!renumber(x)) fail(what, *x, Clock::now() - start);
-          break;
-        default:
-          fail(what, *x, Clock::now() - start);
-      }
-      open[kept++] = x;
-    }
-    open.resize(kept);
-    if (open.empty()) return;
-    // Others may take long, but a server that does not answer is no better here than elsewhere.
-    if (!gone)
-      heard = Clock::now();
-    else if (Clock::now() - heard >= options_.call_deadline)
-      fail(what, *gone, Clock::now() - start);
-    if (silent) attempt = std::min(attempt * 2, 8 * options_.attempt_deadline);
-    if (pause) {
-      std::this_thread::sleep_for(std::min<Clock::duration>(jitter(backoff), end - Clock::now()));
-      backoff = std::min(backoff * 2, milliseconds(1'000));
+// The attempts of one call: its exchanges that have no answer yet, and what servers said to them.
+class Calls::Attempts {
+ public:
+  Attempts(Calls& calls, const char* what, std::span<Exchange> exchanges, milliseconds deadline)
+      : calls_(calls), what_(what), end_(start_ + deadline), attempt_(own().attempt_deadline) {
+    for (Exchange& x : exchanges) open_.push_back(&x);
+  }
+
+  void run() {
+    for (bool first = true;; first = false) {
+      if (forked()) fail_forked();
+      const auto left = std::chrono::duration_cast<milliseconds>(end_ - Clock::now());
+      if (!first) go_on(left);
+      const milliseconds limit = limit_of(left);
+      calls_.transport_->run(open_, std::max(std::min(limit, left), milliseconds(1)));
+      take_answers();
+      if (open_.empty()) return;
+      listen();
+      if (silent_) attempt_ = std::min(attempt_ * 2, 8 * own().attempt_deadline);
+      if (busy_) pause();
     }
   }
+
+ private:
+  const ClientOptions& own() const { return calls_.options_; }
+  [[noreturn]] void fail(const Exchange& x) const { calls_.fail(what_, x, Clock::now() - start_); }
+
+  // Before another attempt: throws if there is no time for one.
+  void go_on(milliseconds left) {
+    if (own().between_attempts) own().between_attempts();
+    // What the server told says more than silence; and in so little time it cannot answer again.
+    const bool answers = told_ && told_->failure.code == Code::timeout;
+    if (left < (answers ? milliseconds(300) : milliseconds(1))) {
+      if (!told_ || told_->failure.code == Code::busy) fail(*open_.front());
+      told_->failure.text = missing_;
+      if (told_->failure.code != Code::unsynced) told_->failure.code = Code::timeout;
+      fail(*told_);
+    }
+    calls_.retries_.fetch_add(open_.size(), std::memory_order_relaxed);
+  }
+
+  // Of one attempt. Tells servers how long they may let their callers wait for others: so that they
+  // say who is missing before this side gives up.
+  milliseconds limit_of(milliseconds left) {
+    milliseconds limit = attempt_;
+    for (Exchange* x : open_) {
+      if (!waits(x->method)) continue;
+      const milliseconds wait = std::min(kWaitSlice, std::max(left - milliseconds(200), left / 2));
+      x->header.wait_ms = static_cast<uint32_t>(wait.count());
+      limit = std::max(limit, wait + own().attempt_deadline);
+    }
+    return limit;
+  }
+
+  // Keeps those that are to be sent again; throws for one that must not be.
+  void take_answers() {
+    silent_ = busy_ = false;
+    gone_ = nullptr;
+    std::erase_if(open_, [&](Exchange* x) { return !is_open(x); });
+  }
+
+  bool is_open(Exchange* x) {
+    switch (x->failure.code) {
+      case Code::ok:
+        if (told_ == x) told_ = nullptr;
+        return false;
+      case Code::timeout:
+        hear(x);
+        return true;
+      case Code::unsynced:
+        hear(x);
+        busy_ = true;
+        return true;
+      case Code::silent:
+        silent_ = true;
+        if (waits(x->method)) gone_ = x;
+        return true;
+      case Code::busy:
+        busy_ = true;
+        if (waits(x->method)) gone_ = x;
+        return true;
+      case Code::unknown_client:
+        calls_.meet_again(what_, x);
+        return true;
+      case Code::too_old:
+        if (!calls_.renumber(x)) fail(*x);
+        return true;
+      default:
+        fail(*x);
+    }
+  }
+
+  void hear(Exchange* x) {
+    told_ = x;
+    missing_ = x->failure.text;
+  }
+
+  // Others may take long, but a server that does not answer is no better here than elsewhere.
+  void listen() {
+    if (!gone_)
+      heard_ = Clock::now();
+    else if (Clock::now() - heard_ >= own().call_deadline)
+      fail(*gone_);
+  }
+
+  void pause() {
+    const Clock::duration left = end_ - Clock::now();
+    std::this_thread::sleep_for(std::min<Clock::duration>(calls_.jitter(backoff_), left));
+    backoff_ = std::min(backoff_ * 2, milliseconds(1'000));
+  }
+
+  Calls& calls_;
+  const char* const what_;
+  const Clock::time_point start_ = Clock::now(), end_;
+  std::vector<Exchange*> open_;
+  milliseconds attempt_, backoff_{10};
+  Exchange* told_ = nullptr;  // of open_: the server said who is missing, in these words
+  std::string missing_;
+  Clock::time_point heard_ = start_;  // when all that are open last got an answer
+  // Of the last attempt: servers said nothing, or to come later; one of those that wait for others.
+  bool silent_ = false, busy_ = false;
+  Exchange* gone_ = nullptr;
+};
+
+void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds deadline) {
+  Attempts(*this, what, exchanges, deadline).run();
 }
 
 void Calls::run_once(const char* what, std::span<Exchange> exchanges, milliseconds deadline) {

@@ -58,6 +58,7 @@ class Calls {
   uint64_t retries() const { return retries_; }
 
  private:
+  class Attempts;
   struct Server {
     Mutex mutex;
     uint64_t epoch ARGOSY_GUARDED_BY(mutex) = 0;

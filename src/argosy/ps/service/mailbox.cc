@@ -126,7 +126,7 @@ Failure Mailbox::take(const Header& h, const std::vector<uint64_t>& counts,
   return {};
 }
 
-void Mailbox::collect(const Header& h, std::span<const uint64_t> counts, Clock::time_point until,
+void Mailbox::collect(const Header& h, std::span<const uint64_t> counts, const Patience& patience,
                       Done done) {
   const auto mine = std::make_shared<std::vector<uint64_t>>(counts.begin(), counts.end());
   const auto answer = std::make_shared<Done>(std::move(done));
@@ -144,7 +144,7 @@ void Mailbox::collect(const Header& h, std::span<const uint64_t> counts, Clock::
     MutexLock lock(mutex_);
     c.failure = take(h, *mine, &c.pieces);
     if (!c.failure && c.pieces.empty()) {
-      boxes_[h.worker].waiting.wait(until, again);
+      boxes_[h.worker].waiting.wait(patience, again);
       return;
     }
   }

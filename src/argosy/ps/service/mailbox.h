@@ -38,8 +38,9 @@ class ARGOSY_API Mailbox {
   // Piece header.step for worker header.table. *taken: false if the box is full.
   Failure post(const Header& header, Bytes piece, bool* taken);
   // What the box of header.worker has beyond `counts` pieces of each worker; those before are not
-  // asked for again. Calls `done` once: when there is something, or without anything at `until`.
-  void collect(const Header& header, std::span<const uint64_t> counts, Clock::time_point until,
+  // asked for again. Calls `done` once: when there is something, or without anything when
+  // patience is over.
+  void collect(const Header& header, std::span<const uint64_t> counts, const Patience& patience,
                Done done);
   // Lets go who waited long enough; all of them if `leaving`.
   void tick(Clock::time_point now, bool leaving);

@@ -314,7 +314,7 @@ std::vector<Meeting::Go> Core::apply_last(const Request& request,
   return in_step_.all();
 }
 
-void Core::end_step(const Request& request, Clock::time_point until, const Done& done) {
+void Core::end_step(const Request& request, const Patience& patience, const Done& done) {
   const Header& h = request.header;
   const auto go = [this, done, step = h.step](bool came) {
     Windows::Outcome outcome;
@@ -352,7 +352,7 @@ void Core::end_step(const Request& request, Clock::time_point until, const Done&
           met_position_ = append(request);
           steps_.end(h);
         }
-        in_step_.wait(until, go);
+        in_step_.wait(patience, go);
       }
     }
   } catch (...) {
@@ -364,7 +364,7 @@ void Core::end_step(const Request& request, Clock::time_point until, const Done&
   for (const auto& r : ready) r(true);
 }
 
-void Core::gather(const Request& request, Clock::time_point until, const Done& done) {
+void Core::gather(const Request& request, const Patience& patience, const Done& done) {
   const Header& h = request.header;
   const auto go = [this, done, h](bool came) {
     Windows::Outcome outcome;
@@ -402,7 +402,7 @@ void Core::gather(const Request& request, Clock::time_point until, const Done& d
         ready = in_round_.all();
         ready.push_back(go);
       } else {
-        in_round_.wait(until, go);
+        in_round_.wait(patience, go);
       }
     }
   } catch (...) {

@@ -166,7 +166,8 @@ Answer Core::read(const Request& request) {
   }
 }
 
-void Core::handle(Request request, Clock::time_point until, Done done) {
+void Core::handle(Request request, const Patience& patience, Done done) {
+  const Clock::time_point until = patience.until();
   try {
     const Header& h = request.header;
     if (dying_) refuse(Code::busy, "the server ends after an error");
@@ -213,7 +214,7 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
       case Method::gather: {
         check_client(h);
         const auto wait = std::chrono::milliseconds(std::min(h.wait_ms, 600'000u));
-        const auto let_go = std::min(until, Clock::now() + wait);
+        const Patience let_go = patience.at_most(wait);
         const bool disk = waits_for_disk(request);
         auto shared = std::make_shared<Request>(std::move(request));
         return pass(
@@ -227,7 +228,7 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
       case Method::post:
       case Method::collect:
         check_client(h);
-        return mail(std::move(request), until, done);
+        return mail(std::move(request), patience, done);
       case Method::stop:
         check_client(h);
         done({});

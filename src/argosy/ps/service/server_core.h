@@ -37,9 +37,9 @@ class ARGOSY_API Core : public Host {
   explicit Core(const ServerOptions& options);
   ~Core() override;
 
-  // Never throws; calls `done` once, from any thread, by `until` or the request's own wait where it
-  // waits for other workers. Whatever the request says, nothing grows without bound.
-  void handle(Request request, Clock::time_point until, Done done);
+  // Never throws; calls `done` once, from any thread, when patience or the request's own wait is
+  // over where it waits for other workers. Whatever the request says, nothing grows without bound.
+  void handle(Request request, const Patience& patience, Done done);
   std::string stats();  // JSON
   // What the values of its answer will take; 0 where that is not known before.
   uint64_t answer_bytes(const Request& request) const;
@@ -112,8 +112,8 @@ class ARGOSY_API Core : public Host {
   void die(const Failure& why);
 
   // Meetings of workers, within a pass, which they leave.
-  void end_step(const Request& request, Clock::time_point until, const Done& done);
-  void gather(const Request& request, Clock::time_point until, const Done& done);
+  void end_step(const Request& request, const Patience& patience, const Done& done);
+  void gather(const Request& request, const Patience& patience, const Done& done);
   // Of the last worker that ends a step; returns those who waited.
   std::vector<Meeting::Go> apply_last(const Request& request,
                                       const std::vector<Steps::Change>& changes);
@@ -123,7 +123,7 @@ class ARGOSY_API Core : public Host {
   void replay_step(const Cut& cut, uint64_t position) ARGOSY_UNCHECKED;
   void replay_push(Request& request, const Cut& cut, uint64_t position,
                    bool state) ARGOSY_UNCHECKED;
-  void mail(Request request, Clock::time_point until, const Done& done);  // post, collect
+  void mail(Request request, const Patience& patience, const Done& done);  // post, collect
   bool takes_place(const Header& header) const ARGOSY_REQUIRES(meet_);
 
   uint64_t append(const Request& request);

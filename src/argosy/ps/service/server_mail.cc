@@ -4,7 +4,7 @@
 
 namespace argosy::ps {
 
-void Core::mail(Request request, Clock::time_point until, const Done& done) {
+void Core::mail(Request request, const Patience& patience, const Done& done) {
   const Header& h = request.header;
   if (request.method == Method::post) {
     Result result;
@@ -15,13 +15,14 @@ void Core::mail(Request request, Clock::time_point until, const Done& done) {
   }
   if (request.keys.size() % sizeof(Key))
     return done({{Code::bad_request, "keys: expected a multiple of 8 bytes"}, {}});
-  until = std::min(until, Clock::now() + std::chrono::milliseconds(std::min(h.wait_ms, 60'000u)));
-  mailbox_.collect(h, request.keys.as<const uint64_t>(), until, [done](Mailbox::Collected c) {
+  const std::chrono::milliseconds wait(std::min(h.wait_ms, 60'000u));
+  const auto answer = [done](Mailbox::Collected c) {
     Result result;
     result.failure = std::move(c.failure);
     result.answer.parts = std::move(c.pieces);
     done(std::move(result));
-  });
+  };
+  mailbox_.collect(h, request.keys.as<const uint64_t>(), patience.at_most(wait), answer);
 }
 
 uint64_t Core::answer_bytes(const Request& request) const {

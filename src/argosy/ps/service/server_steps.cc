@@ -18,7 +18,7 @@ std::vector<Meeting::Go> Meeting::all() {
 std::vector<Meeting::Go> Meeting::late(Clock::time_point now) {
   std::vector<Go> go;
   std::erase_if(waiting_, [&](One& one) {
-    if (one.until > now) return false;
+    if (!one.patience.is_over(now)) return false;
     go.push_back(std::move(one.go));
     return true;
   });

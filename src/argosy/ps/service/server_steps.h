@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "argosy/ps/service/message.h"
+#include "argosy/ps/service/patience.h"
 #include "argosy/ps/table/table.h"
 
 // Where workers meet: steps of synchronous training and rounds of collective calls. Both keep what
@@ -17,19 +18,19 @@
 // keeps the callers (see Meeting) and lets them go in time.
 namespace argosy::ps {
 
-// Those who wait for the same event, with the time by which each must be answered.
+// Those who wait for the same event, each for as long as it has patience.
 class Meeting {
  public:
   using Clock = std::chrono::steady_clock;
   using Go = std::function<void(bool came)>;
-  void wait(Clock::time_point until, Go go) { waiting_.push_back({until, std::move(go)}); }
-  // To be called outside of locks: with true, or with false by those whose time is over.
+  void wait(Patience patience, Go go) { waiting_.push_back({std::move(patience), std::move(go)}); }
+  // To be called outside of locks: with true, or with false by those whose patience is over.
   std::vector<Go> all();
   std::vector<Go> late(Clock::time_point now);
 
  private:
   struct One {
-    Clock::time_point until;
+    Patience patience;
     Go go;
   };
   std::vector<One> waiting_;

@@ -8,6 +8,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/auth.h"
+#include "argosy/ps/service/certificates.h"
 #include "argosy/ps/service/fault.h"
 #include "argosy/ps/service/transport.h"
 #include "argosy/ps/service/wire.h"
@@ -122,10 +123,11 @@ class GrpcTransport final : public Transport {
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
     if (!options.certificate_authority.empty()) {
       grpc::SslCredentialsOptions tls;
-      tls.pem_root_certs = read_pem(options.certificate_authority, "certificate_authority");
+      tls.pem_root_certs = read_authorities(options.certificate_authority, "certificate_authority");
       if (!options.certificate.empty()) {
-        tls.pem_cert_chain = read_pem(options.certificate, "certificate");
-        tls.pem_private_key = read_pem(options.certificate_key, "certificate_key");
+        Identity own = read_identity(options.certificate, options.certificate_key);
+        tls.pem_cert_chain = std::move(own.chain);
+        tls.pem_private_key = std::move(own.key);
       }
       credentials = grpc::SslCredentials(tls);
     }

@@ -10,6 +10,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/auth.h"
+#include "argosy/ps/service/certificates.h"
 #include "argosy/ps/service/connections.h"
 #include "argosy/ps/service/fault.h"
 #include "argosy/ps/service/transport.h"
@@ -57,9 +58,18 @@ grpc::Slice slice_of(Bytes bytes) {
 
 class GrpcListener;
 
+struct Call;
+
+// What gRPC hands back: an operation of a call is over, or the call itself.
+struct Event {
+  Call* call;
+  bool whole_call;
+};
+
 struct Call {
   explicit Call(GrpcListener* listener, grpc::ServerCompletionQueue* queue)
       : listener(listener), queue(queue) {}
+  Event operation{this, false}, end{this, true};
   GrpcListener* listener;
   grpc::ServerCompletionQueue* queue;
   grpc::GenericServerContext context;
@@ -72,7 +82,9 @@ struct Call {
   uint64_t answer_bytes = 0;  // of the answer, likewise
   Clock::time_point until;    // the caller's deadline
   Clock::time_point accepted, answered;
-  std::shared_ptr<Call> self;  // while gRPC has a tag
+  std::atomic<bool> gone{false};    // nobody waits for the answer: cancelled, or no connection
+  std::shared_ptr<Call> self;       // while gRPC has `operation`
+  std::shared_ptr<Call> until_end;  // while it has `end`
 
   // Before an operation of gRPC begins; the thread that gets its event goes on.
   void hand_over(State next, const std::shared_ptr<Call>& this_call) {
@@ -120,9 +132,9 @@ class GrpcListener final : public Listener {
               : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
       if (ask)
         tls.pem_root_certs =
-            read_pem(options.client_certificate_authority, "client_certificate_authority");
-      tls.pem_key_cert_pairs.push_back({read_pem(options.certificate_key, "certificate_key"),
-                                        read_pem(options.certificate, "certificate")});
+            read_authorities(options.client_certificate_authority, "client_certificate_authority");
+      Identity own = read_identity(options.certificate, options.certificate_key);
+      tls.pem_key_cert_pairs.push_back({std::move(own.key), std::move(own.chain)});
       credentials = grpc::SslServerCredentials(tls);
     }
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
@@ -225,20 +237,33 @@ class GrpcListener final : public Listener {
       if (stopping_) return;
       live_.insert(call.get());
     }
+    call->until_end = call;
+    call->context.AsyncNotifyWhenDone(&call->end);
     call->hand_over(Call::State::accepting, call);
-    service_.RequestCall(&call->context, &call->stream, queue, queue, call.get());
+    service_.RequestCall(&call->context, &call->stream, queue, queue, &call->operation);
   }
 
   void serve(grpc::ServerCompletionQueue* queue) {
     void* tag;
     bool ok;
     while (queue->Next(&tag, &ok)) {
-      auto* call = static_cast<Call*>(tag);
+      const auto* event = static_cast<const Event*>(tag);
+      Call* call = event->call;
+      if (event->whole_call) {
+        if (call->context.IsCancelled()) call->gone = true;
+        const std::shared_ptr<Call> last = std::move(call->until_end);
+        continue;
+      }
       const Call::State state = call->state;  // orders what follows after hand_over
       const std::shared_ptr<Call> keep = std::move(call->self);
       switch (state) {
         case Call::State::accepting:
-          ok ? accepted(keep) : ended(*call);
+          if (ok) {
+            accepted(keep);
+          } else {
+            call->until_end.reset();  // of a call that never began gRPC tells no end
+            ended(*call);
+          }
           break;
         case Call::State::reading:
           --reading_;
@@ -296,7 +321,7 @@ class GrpcListener final : public Listener {
       return answer(call, {{Code::busy, "the server has too many calls in progress"}, {}});
     ++reading_;
     call->hand_over(Call::State::reading, call);
-    call->stream.Read(&call->message, call.get());
+    call->stream.Read(&call->message, &call->operation);
   }
 
   void arrived(const std::shared_ptr<Call>& call) {
@@ -339,8 +364,9 @@ class GrpcListener final : public Listener {
                                          std::to_string(max_keys_) + " (max_keys)"},
                  {}});
     if (!reserve(call, core_.answer_bytes(request))) return answer(call, unread());
-    if (fate.twice) core_.handle(std::move(again), call->until, [call](const Core::Result&) {});
-    core_.handle(std::move(request), call->until, [this, call, fate](Core::Result result) {
+    const Patience patience(call->until, Patience::Gone(call, &call->gone));
+    if (fate.twice) core_.handle(std::move(again), patience, [call](const Core::Result&) {});
+    core_.handle(std::move(request), patience, [this, call, fate](Core::Result result) {
       fate.lose_answer ? lost(call) : answer(call, std::move(result));
     });
   }
@@ -379,13 +405,13 @@ class GrpcListener final : public Listener {
       // Texts travel in a header, which has a limit.
       if (result.failure.text.size() > 4096) result.failure.text.resize(4096);
       call->stream.Finish({status_of(result.failure.code), result.failure.text, details},
-                          call.get());
+                          &call->operation);
       return;
     }
     const Encoded e = encode_answer(result.answer);
     const grpc::Slice slices[] = {grpc::Slice(e.head), slice_of(std::move(result.answer.values))};
     const grpc::ByteBuffer message(slices, slices[1].size() ? 2 : 1);
-    call->stream.WriteAndFinish(message, grpc::WriteOptions(), grpc::Status::OK, call.get());
+    call->stream.WriteAndFinish(message, grpc::WriteOptions(), grpc::Status::OK, &call->operation);
   }
 
   // Never answered; ended when nobody waits any more.
