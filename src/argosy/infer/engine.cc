@@ -167,8 +167,8 @@ Engine::Engine(const Options& options)
   plan_passes_ = pipeline_without(options.optimize ? "plan" : "inference", options.without);
   scope_ = std::make_shared<program::Scope>();
   Import import = import_model(options.model);
-  if (import.source) {
-    source_ = std::move(import.source);
+  source_ = std::move(import.source);
+  if (!import.model.program) {
     needs_ = std::move(import.needs);
     inputs = source_->inputs();
     outputs = source_->outputs();
@@ -230,10 +230,20 @@ Engine::Needs Engine::needs() const {
   return needs_;
 }
 
+// Inputs that have other sizes than the model declares.
+Engine::Needs Engine::misfits(std::span<const Tensor> feeds) const {
+  Needs found;
+  for (size_t i = 0; i < feeds.size(); ++i)
+    if (inputs[i].ranked && !inputs[i].fits(feeds[i].shape())) found.push_back({i, false});
+  return found;
+}
+
 Engine::SharedProgram Engine::program_for(std::span<const Tensor> feeds) {
-  if (!source_) return program_;
+  const Needs others = misfits(feeds);
+  if (program_ && others.empty()) return program_;
   for (;;) {
-    const Needs fixed = needs();
+    Needs fixed = needs();
+    merge(&fixed, others);
     Form form;
     for (const Source::Need& need : fixed) {
       const auto input = static_cast<int64_t>(need.input);
@@ -268,14 +278,17 @@ Engine::SharedProgram Engine::build(const Needs& needs, std::span<const Tensor> 
   program::Model model = source_->build(fixed, more);
   if (!model.program) return nullptr;
   Program& p = *model.program;
-  ARGOSY_INVARIANT(p.main.arguments.size() == inputs.size() && p.outputs.size() == outputs.size() &&
-                   p.states.empty());
+  ARGOSY_INVARIANT(p.main.arguments.size() == inputs.size() && p.outputs.size() == outputs.size());
   rewrite(p, model.scope.get());
+  ARGOSY_CHECK(p.states.empty(), not_implemented)
+      << "[infer] the model keeps state, which a Program for other sizes of its inputs would not "
+         "share. Do this: feed the sizes that it was saved for.";
   SharedProgram before;
   {
     MutexLock lock(mutex_);
     before = programs_.newest();
   }
+  if (!before) before = program_;
   move_out(p, before ? share_constants(p, *before) : Addresses());
   return std::move(model.program);
 }

@@ -24,6 +24,8 @@ class Engine {
   std::shared_ptr<const Choice> choose(std::span<const Tensor> feeds) ARGOSY_EXCLUDES(mutex_);
   size_t plans() const ARGOSY_EXCLUDES(mutex_);
 
+  // May inputs have other sizes than the model declares?
+  bool takes_other_sizes() const { return source_ && source_->takes_other_sizes(); }
   // Null where what is fed decides it.
   const std::shared_ptr<program::Program>& program() const { return program_; }
   program::Scope* scope() const { return scope_.get(); }
@@ -39,6 +41,7 @@ class Engine {
 
   void rewrite(program::Program& p, program::Scope* scope) const;
   Needs needs() const ARGOSY_EXCLUDES(mutex_);
+  Needs misfits(std::span<const Tensor> feeds) const;
   SharedProgram program_for(std::span<const Tensor> feeds) ARGOSY_EXCLUDES(mutex_);
   SharedProgram build(const Needs& needs, std::span<const Tensor> feeds, Needs* more)
       ARGOSY_EXCLUDES(mutex_);
@@ -46,7 +49,7 @@ class Engine {
                                                std::span<const Tensor> feeds) const;
 
   std::shared_ptr<program::Program> program_;
-  std::shared_ptr<const Source> source_;  // where there is no program_
+  std::shared_ptr<const Source> source_;  // where there is no program_, or for other sizes
   std::shared_ptr<program::Scope> scope_;
   std::vector<std::string> load_passes_, plan_passes_;
   const size_t memory_limit_;

@@ -61,16 +61,21 @@ Import import_model(const ImportOptions& options) {
                                  << ". Do this: pass the file of the model's graph.";
 }
 
+std::string describe(std::span<const Source::Need> needs, std::span<const Port> inputs) {
+  Message m;
+  m << "the Program of the model depends on ";
+  for (size_t i = 0; i < needs.size(); ++i)
+    m << (i ? ", " : "") << (needs[i].value ? "the value" : "the shape") << " of '"
+      << inputs[needs[i].input].name << "'";
+  m << ", which its file does not fix. Do this: run it with a predictor, which makes one for what "
+       "it is fed.";
+  return m.str();
+}
+
 program::Model load(const ImportOptions& options) {
   Import made = import_model(options);
   if (made.model.program) return std::move(made.model);
-  Message m;
-  for (size_t i = 0; i < made.needs.size(); ++i)
-    m << (i ? ", " : "") << (made.needs[i].value ? "the value" : "the shape") << " of '"
-      << made.source->inputs()[made.needs[i].input].name << "'";
-  ARGOSY_THROW(not_implemented) << "[infer] the Program of the model depends on " << m.str()
-                                << ", which its file does not fix. Do this: run it with a "
-                                   "predictor, which makes one for what it is fed.";
+  ARGOSY_THROW(not_implemented) << "[infer] " << describe(made.needs, made.source->inputs());
 }
 
 }  // namespace argosy::infer

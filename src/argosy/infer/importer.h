@@ -39,6 +39,14 @@ struct Port {
   DType dtype;
   Shape shape;
   bool ranked = true;
+
+  // Does it declare no other sizes than those of this shape?
+  bool fits(const Shape& fed) const {
+    bool same = !ranked || fed.rank() == shape.rank();
+    for (int d = 0; same && ranked && d < fed.rank(); ++d)
+      same = shape[d] == kUnknown || shape[d] == fed[d];
+    return same;
+  }
 };
 
 // A model that was read, of which what is fed decides the Program: a Program fixes ranks, and for
@@ -54,14 +62,20 @@ class ARGOSY_API Source {
   virtual ~Source();
   virtual const std::vector<Port>& inputs() const = 0;
   virtual const std::vector<Port>& outputs() const = 0;
+  // May `fixed` have other sizes than the inputs declare?
+  virtual bool takes_other_sizes() const { return false; }
   // `fixed`: for each input undefined (it is as the model declares it), described
   // (Tensor::describe), or with its value. A model with all inputs and outputs of these names and
   // no state; or one without Program, and what has to be fixed first.
   virtual program::Model build(std::span<const Tensor> fixed, std::vector<Need>* needs) const = 0;
 };
 
+// Why there is no Program, and what to do, as the end of an error.
+ARGOSY_API std::string describe(std::span<const Source::Need> needs, std::span<const Port> inputs);
+
 // What an importer makes of files: a model; or, where what is fed decides its Program, a model
-// without one, who makes it, and what has to be fixed.
+// without one, who makes it, and what has to be fixed. Beside a model, `source` makes one for other
+// sizes of inputs than the file declares.
 struct Import {
   program::Model model;
   std::shared_ptr<const Source> source = nullptr;

@@ -39,8 +39,14 @@ bool recognizes_paddle(const std::string& path, std::string_view head) {
   return false;
 }
 
+PaddleImport import_paddle(const ImportOptions& options, std::span<const Tensor> fixed) {
+  return library().import(options, fixed);
+}
+
 program::Model load_paddle(const ImportOptions& options) {
-  return library().load(options);
+  PaddleImport made = import_paddle(options, {});
+  if (made.model.program) return std::move(made.model);
+  ARGOSY_THROW(not_implemented) << "[paddle] " << describe(made.needs, made.inputs);
 }
 
 PaddleFiles write_paddle(const program::Program& program, program::Scope* scope,

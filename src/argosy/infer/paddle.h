@@ -13,6 +13,16 @@ namespace argosy::infer {
 ARGOSY_API bool recognizes_paddle(const std::string& path, std::string_view head);
 ARGOSY_API program::Model load_paddle(const ImportOptions& options);
 
+// A model with the inputs and outputs that its file declares; without Program where more has to be
+// fixed first.
+struct PaddleImport {
+  program::Model model;
+  std::vector<Port> inputs, outputs;
+  std::vector<Source::Need> needs;
+};
+// `fixed`: as Source::build has it, empty for nothing. Sizes may be others than those declared.
+ARGOSY_API PaddleImport import_paddle(const ImportOptions& options, std::span<const Tensor> fixed);
+
 // What `.json` or `.pdmodel`, and `.pdiparams` hold.
 enum class PaddleProgram { json, pdmodel };
 struct PaddleFiles {
@@ -26,7 +36,7 @@ ARGOSY_API PaddleFiles write_paddle(const program::Program& program, program::Sc
 
 // What libargosy_paddle.so hands over.
 struct PaddleLibrary {
-  program::Model (*load)(const ImportOptions& options);
+  PaddleImport (*import)(const ImportOptions& options, std::span<const Tensor> fixed);
   PaddleFiles (*write)(const program::Program& program, program::Scope* scope, PaddleProgram form);
 };
 

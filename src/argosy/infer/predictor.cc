@@ -19,11 +19,9 @@ size_t find(const char* what, std::span<const Port> ports, std::string_view name
                           << "'. Do this: use one of " << known.str() << '.';
 }
 
-void check_form(const Port& port, DType dtype, const Shape& shape) {
-  bool fits = dtype == port.dtype && (!port.ranked || shape.rank() == port.shape.rank());
-  for (int d = 0; fits && port.ranked && d < shape.rank(); ++d)
-    fits = port.shape[d] == kUnknown || port.shape[d] == shape[d];
-  if (fits) return;
+void check_form(const Port& port, DType dtype, const Shape& shape, bool any_sizes) {
+  const bool fits = any_sizes && port.ranked ? shape.rank() == port.shape.rank() : port.fits(shape);
+  if (fits && dtype == port.dtype) return;
   Message expected;
   expected << port.dtype;
   if (port.ranked)
@@ -75,13 +73,13 @@ void Predictor::set_input(size_t i, const Tensor& t) {
                    t.place().kind == DeviceKind::cpu,
                invalid_argument)
       << "[infer] input '" << inputs()[i].name << "': expected a dense tensor in main memory.";
-  check_form(inputs()[i], t.dtype(), t.shape());
+  check_form(inputs()[i], t.dtype(), t.shape(), engine_->takes_other_sizes());
   feeds_[i] = t;
 }
 
 const Tensor& Predictor::input_buffer(size_t i, const Shape& shape) {
   const Port& port = inputs()[i];
-  check_form(port, port.dtype, shape);
+  check_form(port, port.dtype, shape, engine_->takes_other_sizes());
   if (!buffers_[i].defined() || buffers_[i].shape() != shape)
     buffers_[i] = Tensor::empty(shape, port.dtype);
   feeds_[i] = buffers_[i];

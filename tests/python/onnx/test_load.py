@@ -57,6 +57,30 @@ def test_zero_and_other_sizes_of_open_axes():
         assert net(floats(n, 3)).shape == [n, 3]
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("way", ["forward", "bidirectional"])
+def test_sequences_of_given_lengths(kind, way):
+    ways, gates = 1 + (way == "bidirectional"), {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    weights = [floats(ways, gates * 5, 3), floats(ways, gates * 5, 5)]
+    constants = [tensor(w, name) for w, name in zip(weights, "wr")]
+
+    def net(*more):
+        given = ["x", "w", "r", "", *more]
+        step = node(kind, given, ["y", "h"], hidden_size=5, direction=way)
+        inputs = [value("x", "float32", ["t", "n", 3])]
+        inputs += [value(name, "int32", ["n"]) for name in more]
+        return load([step], inputs, [Y, value("h", "float32", None)], constants)
+
+    x, lengths = floats(6, 3, 3), np.int32([6, 2, 4])
+    y, h = (t.numpy() for t in net("lengths")(x, lengths))
+    alone = net()
+    for i, n in enumerate(lengths):
+        own_y, own_h = (t.numpy() for t in alone(x[:n, i : i + 1]))
+        np.testing.assert_allclose(y[:n, :, i], own_y[:, :, 0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(h[:, i], own_h[:, 0], rtol=1e-5, atol=1e-6)
+        assert not y[n:, :, i].any()
+
+
 def test_gradients_flow_to_inputs():
     net = load([node("Mul", ["x", "x"], ["y"])], [X], [Y])
     x = paddle.to_tensor(floats(2, 3), stop_gradient=False)

@@ -11,7 +11,9 @@ import pytest
 import argosy
 
 FOLDER = pathlib.Path(__file__).parent / "paddle_models"
-MODELS = sorted(p.stem for p in FOLDER.glob("*.npz"))
+SAVED = sorted(p.stem for p in FOLDER.glob("*.npz"))
+ASKED = [name for name in SAVED if name.startswith("asked")]  # for predictors alone
+MODELS = [name for name in SAVED if name not in ASKED]
 SUFFIX = {"2": ".pdmodel", "3": ".json"}
 
 
@@ -78,17 +80,68 @@ def test_jit_load(name):
     check([t.numpy() for t in layer(*map(argosy.to_tensor, inputs))], wanted)
 
 
-@pytest.mark.parametrize("name", ["control2", "control3"])
-def test_predictor(name):
-    inputs, wanted = values(name)
+def predictor_of(name):
     path = FOLDER / f"{name}{SUFFIX[name[-1]]}"
     config = argosy.inference.Config(str(path), str(FOLDER / f"{name}.pdiparams"))
-    predictor = argosy.inference.create_predictor(config)
+    return argosy.inference.create_predictor(config)
+
+
+def answers(predictor, inputs):
     for key, value in zip(predictor.get_input_names(), inputs, strict=True):
         predictor.get_input_handle(key).copy_from_cpu(value)
     predictor.run()
     names = predictor.get_output_names()
-    check([predictor.get_output_handle(n).copy_to_cpu() for n in names], wanted)
+    return [predictor.get_output_handle(n).copy_to_cpu() for n in names]
+
+
+@pytest.mark.parametrize("name", ["control2", "control3", *ASKED])
+def test_predictor(name):
+    inputs, wanted = values(name)
+    predictor = predictor_of(name)
+    check(answers(predictor, inputs), wanted)
+    check(answers(predictor.clone(), inputs), wanted)
+
+
+@pytest.mark.parametrize("name", ["asked_sizes2", "asked_sizes3"])
+def test_other_sizes_than_the_file_declares(name):
+    (x,), wanted = values(name)
+    predictor = predictor_of(name)
+    saved_for = np.random.default_rng(1).standard_normal([2, 3, 8, 8]).astype("float32")
+    first = answers(predictor, [saved_for])
+    check(answers(predictor, [x]), wanted)
+    for got, one in zip(answers(predictor, [saved_for[:1]]), first):  # fewer of the same
+        np.testing.assert_allclose(got, one[:1], rtol=1e-5, atol=1e-5)
+    check(answers(predictor, [saved_for]), first)
+    with pytest.raises(
+        ValueError, match=r"\[infer\] input 'x0': expected float32\[2, 3, 8, 8\], got"
+    ):
+        predictor.get_input_handle("x0").copy_from_cpu(x[0])
+
+
+def test_what_is_fed_decides_the_program():
+    (x, size, pads), wanted = values("asked_decided3")
+    predictor = predictor_of("asked_decided3")
+    for n in (1, 3):
+        y, larger, padded = answers(predictor, [x, np.int32([n]), pads + n])
+        assert y.shape == (2, 3, n, 2) and larger.shape == (2, 3, 4 * n, 5 * n)
+        left, right, top, bottom = pads + n
+        assert padded.shape == (2, 3, 4 + top + bottom, 5 + left + right)
+    check(answers(predictor, [x, size, pads]), wanted)
+    why = r"\[paddle\] the Program of the model depends on the value of 'x1'"
+    with pytest.raises(NotImplementedError, match=why):
+        load(*files("asked_decided3"))
+
+
+def test_a_model_in_memory_takes_the_sizes_that_it_declares():
+    (x,), _ = values("asked_sizes3")
+    program, weights = files("asked_sizes3")
+    config = argosy.inference.Config()
+    config.set_model_buffer(program, len(program), weights, len(weights))
+    predictor = argosy.inference.create_predictor(config)
+    with pytest.raises(
+        ValueError, match=r"expected float32\[2, 3, 8, 8\], got float32\[3, 3, 7, 9\]"
+    ):
+        predictor.get_input_handle("x0").copy_from_cpu(x)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -100,7 +100,8 @@ Items by_kernel(const Layer& l, const Direction& d, const Tensor& x, const Tenso
                            : l.names[0] == "Relu" ? "RNN_RELU"
                                                   : "RNN_TANH";
   const Tensors out = call_all("rnn_direction",
-                               {x, d.h, d.c, ours(d.w), ours(d.r), ours(d.wb), ours(d.rb), lengths},
+                               {x, d.h, d.c, ours(d.w), ours(d.r), ours(d.wb), ours(d.rb),
+                                lengths.defined() ? as(lengths, DType::int32) : lengths},
                                {{"mode", mode}, {"time_major", true}, {"reverse", d.reverse}});
   return {out[0], out[1], l.kind == "LSTM" ? out[2] : Tensor()};
 }

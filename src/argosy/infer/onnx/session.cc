@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "argosy/infer/deciders.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/manip/manip.h"
 #include "onnx.pb.h"
@@ -251,35 +252,10 @@ op::IntArray Session::integers(const Tensor& t) const {
 }
 
 void Session::ask_for(const Tensor& t, bool sizes, NeedsMore* more) const {
-  std::set<std::pair<const program::Value*, bool>> seen;
-  std::vector<std::pair<const program::Value*, bool>> open{{program::value_of(t), sizes}};
-  auto ask = [&](const program::Value& v, bool value) {
-    if (!value && v.shape.known()) return;
+  for (const Decider& d : deciders_of(*program_, t, sizes))
     for (const OnnxPort& port : ports_)
-      if (v.name == port.name || v.name.starts_with(port.name + "."))
-        more->needs.push_back({port.name, value});
-  };
-  while (!open.empty()) {
-    const auto [v, sizes_only] = open.back();
-    open.pop_back();
-    if (!v || !seen.insert({v, sizes_only}).second) continue;
-    if (!v->producer && v->block == &program_->main) {
-      ask(*v, !sizes_only);
-    } else if (!v->producer) {
-      // An argument of a block: from which values outside is not told before it is closed.
-      for (const auto& input : program_->main.arguments)
-        ask(*input, is_integral(input->dtype) || input->dtype == DType::bool_);
-    } else {
-      const program::Operation& o = *v->producer;
-      for (size_t i = 0; i < o.operands.size(); ++i) {
-        const bool is_attr = i >= o.inputs().size();
-        const size_t input = o.ends.empty() ? i : 0;
-        const bool reads_sizes = !is_attr && input < o.op->inputs.size() &&
-                                 o.op->inputs[input].reads == op::Reads::shape;
-        open.emplace_back(o.operands[i].get(), !is_attr && (sizes_only || reads_sizes));
-      }
-    }
-  }
+      if (d.input->name == port.name || d.input->name.starts_with(port.name + "."))
+        more->needs.push_back({port.name, d.value});
 }
 
 Tensor Session::need(const Node& n, const Tensor& t) {

@@ -193,8 +193,8 @@ class LoopRecorder {
     return loop_.next(n_.session.run(loop_.block, given));
   }
 
-  // What a variable is before the first round, as rounds have it. Where it has no value, Paddle 3 says
-  // a number; one that the first round spreads over a tensor is spread now.
+  // What a variable is before the first round, as rounds have it. Where it has no value, Paddle 3
+  // says a number; one that the first round spreads over a tensor is spread now.
   Tensor in_form_of(const Tensor& before, const Tensor& after) {
     if (says_no_value(before)) return placeholder(n_, after);
     op::IntArray shape;

@@ -77,7 +77,7 @@ void least_squares(const Node& n) {
   const Tensor x = n.in("X"), y = n.in("Y");
   const std::string driver = n.text("driver", "gels");
   const op::Scalar bound = n.scalar("rcond", -1, "Rcond");
-  if (bound.tensor.defined()) n.unsupported("rcond that only a run knows");
+  if (bound.tensor.defined()) n.need_value(bound.tensor, "rcond that only a run knows");
   const Tensors all =
       call_all("lstsq_solution", {x, y}, {{"rcond", bound.real()}, {"driver", driver}});
   const auto nothing = [](DType dtype) { return ops::full({0}, op::Scalar(0.0), dtype); };
@@ -142,7 +142,7 @@ void matrix_rank(const Node& n) {
   if (n.has("TolTensor")) return count_above(n, values, n.in("TolTensor"));
   if (!n.flag("use_default_tol", true))
     return count_above(n, values, number(n.real("tol", 0), values));
-  if (x.dim(-1) < 0 || x.dim(-2) < 0) n.unsupported("a matrix whose size only a run knows");
+  if (x.dim(-1) < 0 || x.dim(-2) < 0) n.need_sizes(x, "a matrix whose size only a run knows");
   const bool wide = values.dtype() == DType::float64;
   const double epsilon = wide ? 0x1p-52 : 0x1p-23;
   const double factor = static_cast<double>(std::max(x.dim(-1), x.dim(-2))) * epsilon;

@@ -98,7 +98,24 @@ Weights apart(const Graph& graph, const fs::path& folder) {
   return weights;
 }
 
-program::Model load(const ImportOptions& options) {
+// The file speaks of other sizes of inputs than those that come.
+void forget_sizes(Graph* graph) {
+  for (Block& block : graph->blocks)
+    for (auto& [name, v] : block.variables)
+      if (!v.persistable)
+        for (int d = 0; d < v.shape.rank(); ++d) v.shape[d] = kUnknown;
+}
+
+bool other_sizes(std::span<const Port> inputs, std::span<const Tensor> fixed) {
+  for (size_t i = 0; i < fixed.size(); ++i) {
+    if (!fixed[i].defined()) continue;
+    for (int d = 0; d < fixed[i].rank(); ++d)
+      if (inputs[i].shape[d] != kUnknown && inputs[i].shape[d] != fixed[i].dim(d)) return true;
+  }
+  return false;
+}
+
+PaddleImport load(const ImportOptions& options, std::span<const Tensor> fixed) {
   const bool in_memory = !options.program_bytes.empty();
   Files files;
   std::string held;
@@ -109,7 +126,7 @@ program::Model load(const ImportOptions& options) {
   const std::string_view program = in_memory ? options.program_bytes : held;
   const bool json = program.find_first_not_of(" \t\r\n") != std::string_view::npos &&
                     program[program.find_first_not_of(" \t\r\n")] == '{';
-  const Graph graph = json ? read_pir(program) : read_program(program);
+  Graph graph = json ? read_pir(program) : read_program(program);
   Weights weights;
   if (in_memory || !options.weight_bytes.empty())
     weights = together(graph, options.weight_bytes, "parameters");
@@ -117,7 +134,14 @@ program::Model load(const ImportOptions& options) {
     weights = together(graph, read_file(files.weights.string()), files.weights.string());
   else
     weights = apart(graph, files.weights);
-  return Session(graph, std::move(weights)).finish();
+  PaddleImport made{{}, inputs_of(graph), outputs_of(graph), {}};
+  if (other_sizes(made.inputs, fixed)) forget_sizes(&graph);
+  try {
+    made.model = Session(graph, std::move(weights), made.inputs, fixed).finish();
+  } catch (NeedsMore& more) {
+    made.needs = std::move(more.needs);
+  }
+  return made;
 }
 
 }  // namespace

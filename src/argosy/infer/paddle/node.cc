@@ -187,7 +187,8 @@ op::IntArray Node::numbers(std::string_view attribute, std::string_view tensor,
 std::vector<int64_t> Node::known_numbers(std::string_view attribute, std::string_view tensor,
                                          std::string_view list) const {
   const op::IntArray all = numbers(attribute, tensor, list);
-  if (!all.symbols.empty()) unsupported(std::string(attribute) + " that only a run knows");
+  if (!all.symbols.empty())
+    need_value(all.symbols.front().value, std::string(attribute) + " that only a run knows");
   return {all.values.begin(), all.values.end()};
 }
 
@@ -224,6 +225,16 @@ int Node::axis(int64_t axis, int rank) const {
 
 void Node::fail(const std::string& what) const {
   ARGOSY_THROW(invalid_argument) << what << '.';
+}
+
+void Node::need_value(const Tensor& t, const std::string& what) const {
+  session.ask_for(t, false);
+  unsupported(what);
+}
+
+void Node::need_sizes(const Tensor& t, const std::string& what) const {
+  session.ask_for(t, true);
+  unsupported(what);
 }
 
 void Node::unsupported(const std::string& what) const {

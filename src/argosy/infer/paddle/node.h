@@ -96,6 +96,10 @@ class Node {
                     std::string_view tensor = {}) const;
   int axis(int64_t axis, int rank) const;
 
+  // Where a row needs the values or the sizes of t and only a run knows them: has the inputs that
+  // decide them fixed, or says that it is not supported.
+  [[noreturn]] void need_value(const Tensor& t, const std::string& what) const;
+  [[noreturn]] void need_sizes(const Tensor& t, const std::string& what) const;
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void unsupported(const std::string& what) const;
   void expect(bool holds, const char* what) const {

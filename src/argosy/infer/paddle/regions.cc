@@ -46,16 +46,15 @@ Tensor boxes_in(const Node& n, const char* slot) {
 }
 
 void generate_proposals(const Node& n) {
-  const Tensors all = call_all(
-      "generate_proposals",
-      {n.in("Scores"), n.in("BboxDeltas"), n.in("ImShape"), boxes_in(n, "Anchors"),
-       boxes_in(n, "Variances")},
-      {{"pre_nms_top_n", n.integer("pre_nms_topN", 6000)},
-       {"post_nms_top_n", n.integer("post_nms_topN", 1000)},
-       {"nms_thresh", n.real("nms_thresh", 0.5)},
-       {"min_size", n.real("min_size", 0.1)},
-       {"eta", n.real("eta", 1)},
-       {"pixel_offset", n.flag("pixel_offset", true)}});
+  const Tensors all = call_all("generate_proposals",
+                               {n.in("Scores"), n.in("BboxDeltas"), n.in("ImShape"),
+                                boxes_in(n, "Anchors"), boxes_in(n, "Variances")},
+                               {{"pre_nms_top_n", n.integer("pre_nms_topN", 6000)},
+                                {"post_nms_top_n", n.integer("post_nms_topN", 1000)},
+                                {"nms_thresh", n.real("nms_thresh", 0.5)},
+                                {"min_size", n.real("min_size", 0.1)},
+                                {"eta", n.real("eta", 1)},
+                                {"pixel_offset", n.flag("pixel_offset", true)}});
   n.out("RpnRois", Item::without_lengths(all[0]));
   n.out("RpnRoiProbs", Item::without_lengths(all[1]));
   n.out("RpnRoisNum", Item::without_lengths(all[2]));

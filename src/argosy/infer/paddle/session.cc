@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "argosy/infer/deciders.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -27,9 +28,12 @@ int64_t column_of(const Operation& o) {
 
 }  // namespace
 
-Session::Session(const Graph& graph, Weights weights)
+Session::Session(const Graph& graph, Weights weights, std::span<const Port> inputs,
+                 std::span<const Tensor> fixed)
     : graph_(graph),
       weights_(std::move(weights)),
+      inputs_(inputs),
+      fixed_(fixed),
       program_(program::Program::make()),
       scope_(std::make_shared<program::Scope>()) {}
 
@@ -83,12 +87,30 @@ program::Model Session::finish() {
 }
 
 Item Session::feed(const std::string& name, const Shape& shape, DType dtype, int lod_level) {
-  const Tensor rows = builder().input(name, shape, dtype);
+  const Tensor rows = input(name, shape, dtype);
   if (lod_level == 0) return rows;
   ARGOSY_CHECK(lod_level == 1, not_implemented)
       << "[paddle] input '" << name << "' is of sequences in " << lod_level
       << " levels; one is supported.";
-  return {rows, builder().input(name + "@LENGTHS", {kUnknown}, DType::int64)};
+  return {rows, input(name + "@LENGTHS", {kUnknown}, DType::int64)};
+}
+
+Tensor Session::input(const std::string& name, const Shape& shape, DType dtype) {
+  const auto port = std::ranges::find(inputs_, name, &Port::name);
+  const auto at = static_cast<size_t>(port - inputs_.begin());
+  const Tensor given = at < fixed_.size() ? fixed_[at] : Tensor();
+  const Tensor in = builder().input(name, given.defined() ? given.shape() : shape, dtype);
+  return given.defined() && given.has_data() ? given : in;
+}
+
+void Session::ask_for(const Tensor& t, bool sizes) const {
+  NeedsMore more;
+  for (const Decider& d : deciders_of(*program_, t, sizes)) {
+    const auto port = std::ranges::find(inputs_, d.input->name, &Port::name);
+    if (port != inputs_.end())
+      more.needs.push_back({static_cast<size_t>(port - inputs_.begin()), d.value});
+  }
+  if (!more.needs.empty()) throw more;
 }
 
 void Session::fetch(const Tensor& value, const std::string& name, int64_t column) {
@@ -258,6 +280,7 @@ op::IntArray Session::integers(const Tensor& t) {
     for (int64_t i = 0; i < known.numel(); ++i) list.values.push_back(known.data<int64_t>()[i]);
     return list;
   }
+  if (t.numel() < 0) ask_for(t, true);
   ARGOSY_CHECK(t.numel() >= 0 && t.numel() <= kMaxNumbers, not_implemented)
       << "[paddle] how many sizes or indices there are has to be known, got " << t << '.';
   const Tensor flat = t.rank() == 1 ? t : ops::reshape(t, {t.numel()});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/infer/importer.h"
 #include "argosy/infer/paddle/graph.h"
 #include "argosy/infer/paddle/node.h"
 #include "argosy/program/builder.h"
@@ -17,6 +18,15 @@ namespace argosy::infer::paddle {
 
 using Weights = std::map<std::string, Tensor>;
 
+// Thrown where a Program cannot be made before more is known of its inputs.
+struct NeedsMore {
+  std::vector<Source::Need> needs;
+};
+
+// What the file declares, in order; lengths of sequences are inputs of their own.
+std::vector<Port> inputs_of(const Graph& graph);
+std::vector<Port> outputs_of(const Graph& graph);
+
 // The making of one Program. Used by one thread.
 //
 // Variables of Paddle are written many times and a block writes those of the blocks around it; a
@@ -24,7 +34,9 @@ using Weights = std::map<std::string, Tensor>;
 // now, and what it wrote of outer blocks is handed out when it ends (`run`).
 class Session {
  public:
-  Session(const Graph& graph, Weights weights);
+  // `fixed`: for each of `inputs` undefined, its shape (Tensor::describe) or its value; or none.
+  Session(const Graph& graph, Weights weights, std::span<const Port> inputs,
+          std::span<const Tensor> fixed);
 
   program::Model finish();
 
@@ -55,6 +67,9 @@ class Session {
   // which ones of a vector are known where others are not, so sizes survive being computed with.
   op::IntArray integers(const Tensor& t);
   void remember(const Tensor& t, op::IntArray numbers);
+  // Throws NeedsMore for the inputs that decide the values of t, or its sizes only; returns where
+  // there are none.
+  void ask_for(const Tensor& t, bool sizes) const;
   // Are some of its numbers known or remembered?
   bool remembers(const Tensor& t) const { return !t.symbolic() || numbers_.contains(t.impl()); }
 
@@ -76,8 +91,13 @@ class Session {
   void count_folded(const Operation& o);
   void collect_written(int64_t block, std::vector<std::string>* names) const;
 
+  // An input of the Program: as the file has it, of the shape that is fixed, or the fixed value.
+  Tensor input(const std::string& name, const Shape& shape, DType dtype);
+
   const Graph& graph_;
   Weights weights_;
+  const std::span<const Port> inputs_;
+  const std::span<const Tensor> fixed_;
   std::shared_ptr<program::Program> program_;
   std::shared_ptr<program::Scope> scope_;
   std::vector<Scope> scopes_;

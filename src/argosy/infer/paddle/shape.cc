@@ -79,7 +79,7 @@ void squeeze(const Node& n) {
   if (axes.empty()) {
     op::IntArray all;
     for (int d = 0; d < x.rank(); ++d) {
-      if (x.dim(d) < 0) n.unsupported("squeeze of sizes that only a run knows");
+      if (x.dim(d) < 0) n.need_sizes(x, "squeeze of sizes that only a run knows");
       if (x.dim(d) == 1) all.values.push_back(d);
     }
     return n.out("Out", all.size() ? ops::squeeze(x, all) : x);
@@ -160,7 +160,7 @@ void split(const Node& n) {
 void unstack(const Node& n) {
   const Tensor x = n.in("X");
   const int axis = n.axis(n.integer("axis", 0), x.rank());
-  if (x.dim(axis) < 0) n.unsupported("taking a tensor apart along a size that only a run knows");
+  if (x.dim(axis) < 0) n.need_sizes(x, "taking a tensor apart along a size that only a run knows");
   const Tensors parts = call_all("unbind", {x}, {{"axis", axis}});
   const std::span<const Tensor> list(parts.begin(), parts.size());
   n.out_list("Y", list);
@@ -393,8 +393,9 @@ void crop(const Node& n) {
   const op::IntArray offsets = n.numbers("offsets", "Offsets", "OffsetsTensor");
   n.expect(static_cast<int>(shape.size()) == x.rank() && offsets.size() == shape.size(),
            "shape and offsets are of another number of dimensions");
-  if (!shape.symbols.empty() || !offsets.symbols.empty())
-    n.unsupported("crop of sizes that only a run knows");
+  for (const op::IntArray* numbers : {&shape, &offsets})
+    if (!numbers->symbols.empty())
+      n.need_value(numbers->symbols.front().value, "crop of sizes that only a run knows");
   Tensor out = x;
   for (int d = 0; d < x.rank(); ++d) {
     const auto i = static_cast<size_t>(d);

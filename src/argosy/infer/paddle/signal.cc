@@ -71,7 +71,7 @@ void complex_to_real(const Node& n) {
   std::vector<int64_t> axes = n.integers("axes");
   n.expect(!axes.empty(), "axes are missing");
   const int last = n.axis(axes.back(), x.rank());
-  if (x.dim(last) < 0) n.unsupported("a spectrum whose length only a run knows");
+  if (x.dim(last) < 0) n.need_sizes(x, "a spectrum whose length only a run knows");
   int64_t size = n.integer("last_dim_size", 0);
   if (size <= 0) size = 2 * (x.dim(last) - 1);
   n.expect(size > 0 && size / 2 + 1 <= x.dim(last), "last_dim_size does not fit the spectrum");
@@ -136,7 +136,7 @@ void overlap_add(const Node& n) {
     x = ops::transpose(x, order);
   }
   const int64_t length = x.dim(-2);
-  if (length < 0) n.unsupported("a length of windows that only a run knows");
+  if (length < 0) n.need_sizes(x, "a length of windows that only a run knows");
   const Tensor count = ops::size_of(x, x.rank() - 1, DType::int64);
   const Tensor places = ops::reshape(places_of(count, length, hop), {-1});
   op::IntArray rows, sum;

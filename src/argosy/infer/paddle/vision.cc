@@ -23,7 +23,7 @@ void interpolate(const Node& n) {
     if (n.has("Scale")) {
       const Tensor t = n.in("Scale");
       const Tensor known = t.symbolic() ? n.session.builder().known(t) : t;
-      if (!known.defined()) n.unsupported("factors that only a run knows");
+      if (!known.defined()) n.need_value(t, "factors that only a run knows");
       const Tensor wide = op::contiguous(as(known, DType::float64));
       scale.assign(wide.data<double>(), wide.data<double>() + wide.numel());
     } else {
