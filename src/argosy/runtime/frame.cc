@@ -160,8 +160,9 @@ void Frame::drop_arena(uint32_t home) {
 
 // After a run that failed: of what somebody still holds, another rank may be writing to the memory.
 void Frame::leave_held_arenas() {
-  for (TakenArena& a : arenas_) {
-    if (!a.storage) continue;
+  for (uint32_t home = 0; home < arenas_.size(); ++home) {
+    TakenArena& a = arenas_[home];
+    if (!a.storage || !plan.arenas[home].exchanged) continue;
     const auto refers = [&](const Tensor& t) { return t.impl() && t.impl()->storage == a.storage; };
     const auto own = 1 + std::ranges::count_if(slots, refers);
     if (a.storage->ref_count() > static_cast<uint32_t>(own)) a.block = nullptr;
