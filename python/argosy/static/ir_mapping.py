@@ -17,6 +17,10 @@ class IrMapping:
         >>> copy = argosy.static.default_main_program().clone(mapping)
         >>> mapping.look_up(y).get_defining_op().type, mapping.has(y), mapping.size()
         ('exp', True, 2)
+        >>> z = argosy.sin(y)
+        >>> mapping.add(z, y)
+        >>> mapping.look_up(z).name == y.name
+        True
     """
 
     def __init__(self):

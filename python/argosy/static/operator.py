@@ -41,12 +41,18 @@ class Operator:
         'INT'
         >>> op.num_operands(), op.num_results(), op.attrs() == op.all_attrs()
         (1, 1, True)
-        >>> op.operand_source(0).name, op.operands_source()[0].name
-        ('x', 'x')
+        >>> op.operand_source(0).name, op.operands_source()[0].name, op.get_parent_block().idx
+        ('x', 'x', 0)
+        >>> op.operand(0).index() == op.operands()[0].index() == 0
+        True
         >>> op.result(0).name == op.results()[0].name == y.name
         True
         >>> "softmax" in op.to_string()
         True
+        >>> z = argosy.exp(y)
+        >>> op.replace_all_uses_with([x])
+        >>> z.get_defining_op().operand_source(0).name
+        'x'
     """
 
     def __init__(self, block, described, index):
@@ -373,15 +379,27 @@ class OpOperand:
         self._index = index
 
     def index(self):
-        """Its number among the operands."""
+        """Its number among the operands.
+
+        Returns:
+            int: From 0.
+        """
         return self._index
 
     def owner(self):
-        """The operation."""
+        """The operation.
+
+        Returns:
+            Operator: It.
+        """
         return self._owner
 
     def source(self):
-        """The variable."""
+        """The variable.
+
+        Returns:
+            Variable: It.
+        """
         return self._owner.operand_source(self._index)
 
     def set_source(self, value):

@@ -493,6 +493,10 @@ class Block:
         'w'
         >>> "relu" in block.to_string()
         True
+        >>> block.move_op(block.ops[-1], len(block.ops) - 1)
+        >>> block.remove_op(block.ops[-1])
+        >>> "relu" in block.to_string()
+        False
     """
 
     def __init__(self, program, index, parent, described):

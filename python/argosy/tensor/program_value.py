@@ -151,6 +151,11 @@ def use_empty(self):
 
     Returns:
         bool: That.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> argosy.static.data("x", [2], "float32").use_empty()
+        True
     """
     return not _uses(self)
 
@@ -160,6 +165,13 @@ def has_one_use(self):
 
     Returns:
         bool: That.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> y = x * x
+        >>> x.has_one_use()
+        False
     """
     return len(_uses(self)) == 1
 

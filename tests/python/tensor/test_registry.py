@@ -76,7 +76,7 @@ def test_what_replaces_an_op_or_an_attribute_is_known():
     replacing = {n for n, e in registry.TABLE.entries.items() if e.replaces is not None}
     shapes = {"expand", "reshape", "reshape_", "tile", "transpose", "transpose_"}
     indices = {"gather", "index_select", "scatter", "scatter_"}
-    assert replacing == {"cumsum_", "scale"} | shapes | indices
+    assert replacing == {"clip_", "cumsum_", "scale"} | shapes | indices
 
 
 def test_what_only_values_of_programs_have():
