@@ -11,6 +11,7 @@ KEYS = """[[0,1],:,[1,2]] | [None,0] | [...,None,[1,2]] | [True] | [None,True] |
 [0,0,0,0] | [()] | [...] | [np.array(1)] | [[[0,1]]] | [[0,1],[0,1]] | [([0,1],[0,1])] | [[]]
 [:,[]] | [0:1,[1,2],:,[1,2]] | [np.zeros((2,3),bool)] | [False] | [0,True] | [[0,1],None,[1,2]]
 [(0,1),] | [np.int64(1)] | [a[:,:,0,0]>30,1] | [1:,...,[0,3]] | [:,1:,[1,2],::2] | [...,1]
+[::9223372036854775807] | [:,::-9223372036854775808] | [:,4:0:-9223372036854775807]
 [::2,::-1,1:3] | [T(1)] | [T([1])] | [T(1):]"""
 KEYS = [key.strip() for line in KEYS.splitlines() for key in line.split("|")]
 
@@ -132,3 +133,8 @@ def test_the_whole_of_a_tensor_has_its_sizes(shape, known):
     finally:
         argosy.disable_static()
     assert [list(value.shape) for value in found] == [shape] * len(keys)
+
+
+def test_diagonals_beyond_the_matrix():
+    for offset in (4, -(2**63), 2**63 - 1):
+        assert argosy.diagonal(argosy.ones([3, 4, 2]), offset).shape == [2, 0]
