@@ -53,3 +53,8 @@ def test_sizes_that_are_known_when_a_program_runs(loss):
                 exe.run(feed={"x": half, "label": half[:1]}, fetch_list=[y, gradient])
     finally:
         paddle.disable_static()
+
+
+def test_paddings_that_cannot_be_counted():
+    with pytest.raises(MemoryError, match=r"\[pad\] axis 2 .* more elements than can be counted"):
+        F.pad(f(1, 1, 3, 3), [0, 0, 2**62, 2**62])
