@@ -178,7 +178,7 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
       p.axes.push_back(dim);
       p.strides.push_back(1);
       p.starts.values.push_back(i);
-      p.ends.values.push_back(i == -1 ? kFar : i + 1);
+      p.ends.values.push_back(i == -1 || i == kFar ? kFar : i + 1);
       p.drop.push_back(dim);
       ++dim;
     }

@@ -11,6 +11,7 @@ KEYS = """[[0,1],:,[1,2]] | [None,0] | [...,None,[1,2]] | [True] | [None,True] |
 [0,0,0,0] | [()] | [...] | [np.array(1)] | [[[0,1]]] | [[0,1],[0,1]] | [([0,1],[0,1])] | [[]]
 [:,[]] | [0:1,[1,2],:,[1,2]] | [np.zeros((2,3),bool)] | [False] | [0,True] | [[0,1],None,[1,2]]
 [(0,1),] | [np.int64(1)] | [a[:,:,0,0]>30,1] | [1:,...,[0,3]] | [:,1:,[1,2],::2] | [...,1]
+[::9223372036854775807] | [:,::-9223372036854775808] | [:,4:0:-9223372036854775807]
 [::2,::-1,1:3] | [T(1)] | [T([1])] | [T(1):]"""
 KEYS = [key.strip() for line in KEYS.splitlines() for key in line.split("|")]
 
@@ -145,3 +146,8 @@ def test_ranges_are_lists():
     assert x[:2].max().item() == -1 and x[2, 0].item() == 8
     with pytest.raises(IndexError):
         x[range(4)]
+
+
+def test_diagonals_beyond_the_matrix():
+    for offset in (4, -(2**63), 2**63 - 1):
+        assert argosy.diagonal(argosy.ones([3, 4, 2]), offset).shape == [2, 0]

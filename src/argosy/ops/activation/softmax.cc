@@ -2,6 +2,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 namespace argosy::ops {
@@ -67,6 +68,10 @@ void softmax_grad_run(KernelFrame& f, const SoftmaxGradAttrs& a) {
   kBackward(y.dtype(), y.raw(), f.in[1].raw(), f.out[0].raw(), r.outer, r.n, r.inner);
 }
 
+void softmax_grad_infer(op::InferContext& c, const SoftmaxGradAttrs&) {
+  expect_shape(c, 1, c.in[0].shape());
+}
+
 Tensor sum_along(const Tensor& x, int64_t axis) {
   return x.rank() == 0 ? x : sum(x, op::IntArray{axis}, true);
 }
@@ -88,6 +93,7 @@ Tensors log_softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a);
       .input("y", kFloating, Save::value)                                                     \
       .input("dy", kFloating, Save::value)                                                    \
       .output("dx")                                                                           \
+      .infer(softmax_grad_infer)                                                              \
       .kernel("rows", softmax_grad_run<cpu::name##_grad>)                                     \
       .compose(name##_grad_parts)                                                             \
       .gradient(name##_grad_second)                                                           \

@@ -8,6 +8,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 #include "argosy/ops/search/search.h"
 
@@ -166,12 +167,18 @@ void cumprod_grad_run(op::KernelFrame& f, const ScanAttrs& a) {
                                         [&]<class T>(T) { cumprod_grad_rows<T, T>(f, r); });
 }
 
+// The gradients' y and dy have the shape of their x.
+void scan_grad_infer(op::InferContext& c, const ScanAttrs&) {
+  for (size_t i : {1, 2}) expect_shape(c, i, c.in[0].shape());
+}
+
 ARGOSY_OP(cumprod_grad, ScanAttrs)
     .doc("The gradient of y = cumprod(x) along axis, right where x has zeros too.")
     .input("x", kFloating | kComplex, Save::value)
     .input("y", kFloating | kComplex, Save::value)
     .input("dy", kFloating | kComplex, Save::value)
     .output("dx")
+    .infer(scan_grad_infer)
     .compose(cumprod_grad_parts)
     .kernel("rows", cumprod_grad_run)
     .done();
@@ -263,6 +270,7 @@ ARGOSY_OP(logcumsumexp_grad, ScanAttrs)
     .input("y", kFloating, Save::value)
     .input("dy", kFloating, Save::value)
     .output("dx", Save::value)
+    .infer(scan_grad_infer)
     .compose(logcumsumexp_grad_parts)
     .kernel("rows", logcumsumexp_grad_run)
     .gradient(logcumsumexp_grad_second)

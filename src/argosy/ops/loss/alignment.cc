@@ -279,6 +279,9 @@ void rnnt_rows_infer(InferContext& c, const RnntRowsAttrs& a) {
       << "[rnnt_loss] the third size of input must be the longest label plus 1: input is " << x
       << ", label is " << labels
       << ". Do this: give the joint network one step more than there are labels.";
+  ARGOSY_CHECK(x.dim(0) == labels.dim(0) || x.dim(0) < 0 || labels.dim(0) < 0, invalid_argument)
+      << "[rnnt_loss] input and label must have one batch size: input is " << x << ", label is "
+      << labels << ". Do this: pass a row of labels for each sequence.";
   check_batch("rnnt_loss", c.in, x.dim(0));
   ARGOSY_CHECK(0 <= a.blank && (x.dim(3) < 0 || a.blank < x.dim(3)), invalid_argument)
       << "[rnnt_loss] blank must be a class, got " << a.blank

@@ -7,6 +7,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Losses of yes and no.
@@ -37,6 +38,11 @@ void run_flat(const cpu::LoopTable& table, DType dtype, const void* x, void* y, 
   const cpu::Operand operands[] = {{const_cast<void*>(x), kOne, item_size(dtype)},
                                    {y, kOne, item_size(dtype)}};
   cpu::run_loop_flat(table[dtype], n, operands, nullptr, 5);
+}
+
+// Sizes that were unknown when a composition was opened are compared here.
+void elements_infer(InferContext& c, const NoAttrs&) {
+  expect_shape(c, 1, c.in[0].shape());
 }
 
 // --- elements from logits ---
@@ -70,6 +76,7 @@ ARGOSY_OP(logits_loss, NoAttrs)
     .input("x", kFloating, Save::value)
     .input("label", kFloating, Save::value)
     .output("out")
+    .infer(elements_infer)
     .kernel("loop", logits_run)
     .gradient(logits_grad)
     .amp(op::Amp::full, op::Amp::follow)
@@ -204,6 +211,7 @@ ARGOSY_OP(probability_loss, NoAttrs)
     .input("p", kFloating, Save::value)
     .input("label", kFloating, Save::value)
     .output("out")
+    .infer(elements_infer)
     .kernel("loop", probability_run)
     .gradient(probability_grad)
     .done();

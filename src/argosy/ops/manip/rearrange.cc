@@ -151,9 +151,9 @@ void align(const Shape& x, const TileAttrs& a, Shape* shape, Shape* times) {
   }
 }
 
-void tile_infer(InferContext& c, const TileAttrs& a) {
+Shape tiled(const Shape& x, const TileAttrs& a) {
   Shape shape, times;
-  align(c.in[0].shape(), a, &shape, &times);
+  align(x, a, &shape, &times);
   for (int i = 0; i < shape.rank(); ++i) {
     int64_t size = kUnknown;
     if (shape[i] >= 0 && times[i] >= 0)
@@ -162,7 +162,11 @@ void tile_infer(InferContext& c, const TileAttrs& a) {
           << " elements. Do this: check how repeat_times was computed.";
     shape[i] = size;
   }
-  c.out[0].shape = shape;
+  return shape;
+}
+
+void tile_infer(InferContext& c, const TileAttrs& a) {
+  c.out[0].shape = tiled(c.in[0].shape(), a);
 }
 
 // The output as [times0, size0, times1, size1, ..]; ranks up to kMaxRank go axis by axis.
@@ -197,7 +201,8 @@ void tile_run(KernelFrame& f, const TileAttrs& a) {
 
 namespace {
 
-void tile_grad_infer(InferContext& c, const TileGradAttrs&) {
+void tile_grad_infer(InferContext& c, const TileGradAttrs& a) {
+  expect_shape(c, 0, tiled(c.in[1].shape(), {a.repeat_times}));
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 }  // namespace
@@ -307,10 +312,11 @@ Tensor diagonal_view(const Tensor& x, const DiagonalAttrs& a) {
     strides.push_back(x.strides()[i]);
   }
   int64_t n = diagonal_size(x.dim(a1), x.dim(a2), a.offset);
-  int64_t start = a.offset >= 0 ? a.offset * x.strides()[a2] : -a.offset * x.strides()[a1];
+  int64_t start = 0;
+  if (n) start = a.offset >= 0 ? a.offset * x.strides()[a2] : -a.offset * x.strides()[a1];
   shape.push_back(n);
   strides.push_back(x.strides()[a1] + x.strides()[a2]);
-  return x.view(shape, strides, n ? start : 0);
+  return x.view(shape, strides, start);
 }
 
 namespace {

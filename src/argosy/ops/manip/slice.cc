@@ -29,6 +29,9 @@ bool is_symbol(const IntArray& a, size_t i) {
 Range range_of(int64_t size, int64_t start, int64_t end, int64_t step) {
   ARGOSY_CHECK(step != 0, invalid_argument)
       << "[slice] a step must not be 0. Do this: use 1, or -1 to go back.";
+  // Longer steps take one element, too, and numbers around them would overflow.
+  const int64_t longest = std::max<int64_t>(size, 1);
+  step = std::clamp(step, -longest, longest);
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   auto clamp = [&](int64_t v) {
     if (v < 0) v = v + size < low ? low : v + size;

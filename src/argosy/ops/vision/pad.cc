@@ -55,7 +55,13 @@ Shape padded(const Shape& x, const PadAttrs& a) {
     }
     const int64_t before = a.paddings[i], after = a.paddings[i + 1];
     if (before == 0 && after == 0) continue;
-    ARGOSY_CHECK(x[d] + before + after >= 0, invalid_argument)
+    int64_t size = 0;
+    ARGOSY_CHECK(
+        !__builtin_add_overflow(x[d], before, &size) && !__builtin_add_overflow(size, after, &size),
+        memory)
+        << "[pad] axis " << d << " of x " << x << " would have more elements than can be counted: "
+        << "the paddings are " << before << " and " << after << ". Do this: pad less.";
+    ARGOSY_CHECK(size >= 0, invalid_argument)
         << "[pad] the paddings " << before << " and " << after << " cut more than axis " << d
         << " of x " << x << " has. Do this: cut less.";
     ARGOSY_CHECK(mode != Mode::reflect || std::max(before, after) < x[d], invalid_argument)
@@ -65,7 +71,7 @@ Shape padded(const Shape& x, const PadAttrs& a) {
     ARGOSY_CHECK(mode == Mode::constant || x[d] > 0, invalid_argument)
         << "[pad] mode '" << a.mode << "' needs elements to repeat, axis " << d << " of x " << x
         << " has none. Do this: use mode='constant'.";
-    out[d] = x[d] + before + after;
+    out[d] = size;
   }
   return out;
 }
