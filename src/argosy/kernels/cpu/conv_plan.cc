@@ -4,13 +4,13 @@
 #include <array>
 #include <cstring>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <string_view>
 #include <unordered_map>
 
 #include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/onednn.h"
 #include "argosy/kernels/cpu/scratch.h"
 
 namespace argosy::cpu {
@@ -26,17 +26,6 @@ Type type_of_activations(const ConvTask& t) {
 }
 Type type_of_weights(const ConvTask& t) {
   return t.half && t.kind != ConvKind::backward_weights ? Type::bf16 : kFloat;
-}
-
-const dnnl::engine& cpu_engine() {
-  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return *engine;
-}
-
-// Nothing says that threads may share one.
-dnnl::stream& thread_stream() {
-  static thread_local dnnl::stream stream(cpu_engine());
-  return stream;
 }
 
 dnnl::primitive_attr own_scratchpad() {

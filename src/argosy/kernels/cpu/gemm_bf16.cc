@@ -5,7 +5,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/onednn.h"
 #include "argosy/kernels/cpu/scratch.h"
 
 namespace argosy::cpu {
@@ -20,16 +20,6 @@ namespace {
 
 using dnnl::memory;
 constexpr auto kHalfType = memory::data_type::bf16;
-
-const dnnl::engine& cpu_engine() {
-  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return *engine;
-}
-
-dnnl::stream& thread_stream() {
-  static thread_local dnnl::stream stream(cpu_engine());
-  return stream;
-}
 
 memory::desc matrix(int64_t rows, int64_t columns, bool transposed, int64_t ld,
                     memory::data_type type) {

@@ -11,6 +11,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/onednn.h"
 #include "argosy/kernels/cpu/scratch.h"
 
 namespace argosy::cpu {
@@ -19,11 +20,6 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 constexpr auto kFloat = memory::data_type::f32;
-
-dnnl_stream_t thread_stream() {
-  static thread_local dnnl::stream stream(packed_engine());
-  return stream.get();
-}
 
 void append_post(dnnl::post_ops& ops, PostOp post, float alpha, float beta) {
   using A = dnnl::algorithm;
@@ -68,11 +64,6 @@ uint64_t next_id() {
 
 }  // namespace
 
-const dnnl::engine& packed_engine() {
-  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return *engine;
-}
-
 // The arguments of one primitive as one thread hands them over: made once, then only pointed
 // elsewhere.
 struct PackedPrimitive::Bound {
@@ -83,7 +74,7 @@ struct PackedPrimitive::Bound {
 
   int add(int argument, const memory::desc& desc) {
     const auto i = static_cast<size_t>(count);
-    memories[i] = memory(desc, packed_engine(), nullptr);
+    memories[i] = memory(desc, cpu_engine(), nullptr);
     arguments[i] = {argument, memories[i].get()};
     return count++;
   }
@@ -128,11 +119,10 @@ void PackedPrimitive::make(const PackedKey& key, const memory::desc& weights,
   constexpr auto kKind = dnnl::prop_kind::forward_inference;
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
   using Conv = dnnl::convolution_forward;
-  const auto desc = key.bias
-                        ? Conv::primitive_desc(packed_engine(), kKind, kDirect, x, weights, bias_,
-                                               y, stride, dilation, before, after, attributes)
-                        : Conv::primitive_desc(packed_engine(), kKind, kDirect, x, weights, y,
-                                               stride, dilation, before, after, attributes);
+  const auto desc = key.bias ? Conv::primitive_desc(cpu_engine(), kKind, kDirect, x, weights, bias_,
+                                                    y, stride, dilation, before, after, attributes)
+                             : Conv::primitive_desc(cpu_engine(), kKind, kDirect, x, weights, y,
+                                                    stride, dilation, before, after, attributes);
   const std::string_view name = desc.impl_info_str();
   fast_ = name.find("ref") == name.npos && name.find("gemm:") == name.npos;
   primitive_ = Conv(desc);
@@ -173,7 +163,7 @@ void PackedPrimitive::run(const float* x, const void* packed, const PackedEpilog
   std::optional<Scratch> scratch;
   if (bytes) b.point(b.scratchpad, scratch.emplace(bytes).as());
   const dnnl_status_t status =
-      dnnl_primitive_execute(primitive_.get(), thread_stream(), b.count, b.arguments.data());
+      dnnl_primitive_execute(primitive_.get(), thread_stream().get(), b.count, b.arguments.data());
   ARGOSY_CHECK(status == dnnl_success, internal)
       << "[packed] oneDNN could not run a primitive, status " << static_cast<int>(status) << '.';
 }
@@ -232,10 +222,9 @@ void reorder_weights(const memory::desc& from, const void* plain, const memory::
   enter_onednn();
   // Gaps that the order has are zero.
   if (to.get_size() > from.get_size()) std::memset(packed, 0, to.get_size());
-  dnnl::reorder::primitive_desc desc(packed_engine(), from, packed_engine(), to);
-  memory source(from, packed_engine(), const_cast<void*>(plain)),
-      target(to, packed_engine(), packed);
-  dnnl::stream stream(packed_engine());
+  dnnl::reorder::primitive_desc desc(cpu_engine(), from, cpu_engine(), to);
+  memory source(from, cpu_engine(), const_cast<void*>(plain)), target(to, cpu_engine(), packed);
+  dnnl::stream stream(cpu_engine());
   dnnl::reorder(desc).execute(stream, source, target);
   stream.wait();
 }

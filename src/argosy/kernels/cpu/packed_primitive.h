@@ -48,7 +48,6 @@ class PackedPrimitive {
 std::shared_ptr<const PackedPrimitive> packed_primitive(
     const PackedKey& key, const std::function<std::optional<dnnl::memory::desc>()>& form);
 
-const dnnl::engine& packed_engine();
 // Puts plain weights into another order.
 void reorder_weights(const dnnl::memory::desc& from, const void* plain,
                      const dnnl::memory::desc& to, void* packed);

@@ -136,7 +136,8 @@ ARGOSY_TEST(isinf, "(x, name=None, *, out=None)", kNumeric, "Whether x is infini
     .strided()
     .on_loops()
     .done();
-ARGOSY_TEST(isfinite, "(x, name=None, *, out=None)", kNumeric, "Whether x is neither infinite nor nan.")
+ARGOSY_TEST(isfinite, "(x, name=None, *, out=None)", kNumeric,
+            "Whether x is neither infinite nor nan.")
     .example(
         R"(>>> argosy.isfinite(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
 [True, False, False, False])")
