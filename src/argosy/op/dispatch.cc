@@ -530,22 +530,22 @@ void overwrite(const OpDef& op, const Inputs& in, const void* attrs) {
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
-  if (s.symbolic || is_recorded(op, attrs)) [[unlikely]] {
-    // Functional in a Program: x becomes a handle on the new value.
-    Tensor value = std::move(run_unseen(op, in, attrs)[0]);
-    if (value.dtype() != x.dtype() && op.promotes) value = hooks.cast(value, x.dtype());
-    hooks.rebind(x, value);
-    return x;
-  }
   if (!x.defined()) [[unlikely]]
     check_inputs(op, in, s.first);
-  check_inplace(op, in);
+  const bool recorded = s.symbolic || is_recorded(op, attrs);
+  if (!recorded) check_inplace(op, in);
   if (op.promotes && s.mixed_dtypes) {
-    // The result keeps x's dtype, so the others follow it.
+    // It is computed in x's dtype, so the others follow it.
+    if (recorded) common_dtype(op, in);  // raises where they do not mix
     InlineVector<Tensor, 4> cast;
     for (const Tensor& t : in.flat())
       cast.push_back(t.defined() && t.dtype() != x.dtype() ? hooks.cast(t, x.dtype()) : t);
     return run_inplace(op, Inputs(cast, in.ends()), attrs);
+  }
+  if (recorded) [[unlikely]] {
+    // Functional in a Program: x becomes a handle on the new value.
+    hooks.rebind(x, run_unseen(op, in, attrs)[0]);
+    return x;
   }
   check_inputs(op, in, s.first);
   bool grad = s.grad && thread_state.grad_enabled;
