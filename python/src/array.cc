@@ -420,7 +420,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     int item = item_size(t.dtype());
     for (int i = 0; i < t.rank(); ++i) {
       dims[i] = t.dim(i);
-      dims[kMaxRank + i] = t.strides()[i] * item;
+      // Wraps around where a size of 0 makes strides meaningless, as they do.
+      dims[kMaxRank + i] = static_cast<Py_ssize_t>(static_cast<uint64_t>(t.strides()[i]) *
+                                                   static_cast<uint64_t>(item));
     }
     view->buf = t.raw();
     view->obj = exporter.release();

@@ -20,6 +20,7 @@ GRADIENTS = {
     "logcumsumexp_grad": lambda: ops.logcumsumexp_grad(f(4, 5), f(4, 5), f(5)),
     "softmax_grad": lambda: ops.softmax_grad(f(6, 5), f(6, 0), -1),
     "log_softmax_grad": lambda: ops.log_softmax_grad(f(6, 5), f(5), -1),
+    "lp_pool_grad": lambda: ops.lp_pool_grad(f(4, 6, 4), f(4, 6, 4), f(4, 6, 0), 2, [], [], []),
     "tile_grad": lambda: ops.tile_grad(f(1, 6), f(1, 6, 4), [2]),
 }
 
@@ -28,6 +29,145 @@ GRADIENTS = {
 def test_gradients_called_by_themselves(name):
     with pytest.raises(ValueError, match=rf"\[{name}\] \w+ does not fit the other operands"):
         GRADIENTS[name]()
+
+
+def loops_of_one_dtype():
+    """Ops of several operands that broadcast and are not cast to a common dtype first."""
+    return [
+        op["name"]
+        for op in _core.registry()
+        if op["elementwise"] and len(op["inputs"]) == 2 and not op["promotes"] and not op["infers"]
+    ]
+
+
+@pytest.mark.parametrize("name", loops_of_one_dtype())
+@pytest.mark.parametrize("recorded", [False, True])
+def test_loops_take_one_dtype(name, recorded):
+    call = getattr(ops, name)
+    wide, narrow = paddle.ones([5, 6], "float64"), paddle.ones([5, 6], "float16")
+    refused = pytest.raises(
+        TypeError,
+        match=rf"\[{name}\] dy does not fit .*: expected dtype float64, got float16\[5, 6\]",
+    )
+    if not recorded:
+        with refused:
+            call(wide, narrow)
+        assert call(wide, wide).dtype == paddle.float64
+        return
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()), refused:
+            call(*(paddle.static.data(t.dtype.name, [5, 6], t.dtype) for t in (wide, narrow)))
+    finally:
+        paddle.disable_static()
+
+
+def test_loops_broadcast_operands_of_other_shapes():
+    assert ops.silu_grad(f(5, 6), f(6)).numpy().tolist() == ops.silu_grad(f(5, 6), f(5, 6)).tolist()
+    with pytest.raises(ValueError, match=r"\[silu_grad\]"):
+        ops.silu_grad(f(5, 6), f(5))
+
+
+def test_prelu_of_a_weight_of_another_dtype():
+    with pytest.raises(
+        TypeError, match=r"\[prelu\] weight must have the dtype of x: expected float64"
+    ):
+        F.prelu(paddle.ones([2, 3], "float64"), paddle.ones([3], "float16"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.conv1d(f(2, 3, 7), f(2, 3, 0), padding=2**63 - 1, stride=2),
+        lambda: F.conv2d(f(2, 3, 7, 7), f(2, 3, 3, 3), padding=2**62),
+        lambda: F.conv1d(f(2, 3, 7), f(2, 3, 3), dilation=2**62),
+        lambda: F.conv1d(f(2, 3, 7), f(2, 3, 3), stride=2**62),
+        lambda: F.conv1d_transpose(f(2, 3, 7), f(3, 2, 3), stride=2**60),
+        lambda: F.max_pool2d(f(1, 2, 6, 6), 3, padding=2**62),
+    ],
+)
+def test_windows_that_cannot_be_counted(call):
+    with pytest.raises(MemoryError, match=r"\[\w+\] sizes, .* more elements than can be counted"):
+        call()
+
+
+def test_no_elements_of_sizes_whose_product_cannot_be_counted():
+    x = F.adaptive_avg_pool2d(f(0, 2, 5, 7), [3037000500, 3037000500])
+    assert x.shape == [0, 2, 3037000500, 3037000500]
+    assert x.is_contiguous()
+    view = memoryview(x)
+    assert view.shape == tuple(x.shape)
+    assert view.nbytes == 0
+
+
+def d(*shape):
+    return paddle.ones(shape, "float64")
+
+
+def h(*shape):
+    return paddle.ones(shape, "float16")
+
+
+def s(*shape):
+    return paddle.ones(shape, "float32")
+
+
+MIXED = {
+    "softmax_grad": lambda: ops.softmax_grad(d(6, 5), h(6, 5), -1),
+    "log_softmax_grad": lambda: ops.log_softmax_grad(d(6, 5), h(6, 5), -1),
+    "cumprod_grad": lambda: ops.cumprod_grad(d(4, 5), h(4, 5), d(4, 5)),
+    "logcumsumexp_grad": lambda: ops.logcumsumexp_grad(d(4, 5), d(4, 5), h(4, 5)),
+    "lp_pool_grad": lambda: ops.lp_pool_grad(d(4, 6, 4), d(4, 6, 4), h(4, 6, 4), 2, [], [], []),
+    "conv_data": lambda: ops.conv_data(
+        d(1, 2, 4), h(2, 3, 1), d(1, 3, 4), [1], [0, 0], "EXPLICIT", [1]
+    ),
+    "conv_weight": lambda: ops.conv_weight(
+        d(1, 3, 4), h(1, 2, 4), d(2, 3, 1), [1], [0, 0], "EXPLICIT", [1]
+    ),
+    "correlation_grad": lambda: ops.correlation_grad(d(1, 2, 4, 4), d(1, 2, 4, 4), s(1, 1, 4, 4)),
+    "deform_columns_grad": lambda: ops.deform_columns_grad(
+        d(1, 2, 9), d(1, 2, 3, 3), s(1, 2, 3, 3), None, [1, 1], [1, 1], [0, 0], [1, 1]
+    ),
+    "hard_cross_entropy_grad": lambda: ops.hard_cross_entropy_grad(
+        d(2, 3), d(2, 3), paddle.to_tensor([[0], [1]]), None, s(2, 1)
+    ),
+    "multi_label_margin_rows_grad": lambda: ops.multi_label_margin_rows_grad(
+        d(2, 3), paddle.to_tensor([[0, -1, -1], [1, -1, -1]]), h(2)
+    ),
+    "rnn_direction_grad": lambda: ops.rnn_direction_grad(
+        *(d(1, 2, 4), d(1, 3), None, d(3, 4), d(3, 3), None, None, None),
+        *(s(12), d(1, 2, 3), d(1, 3), None, "RNN_TANH"),
+    ),
+    "grid_sample_grad": lambda: ops.grid_sample_grad(d(1, 2, 4, 4), d(1, 3, 3, 2), h(1, 2, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_gradients_of_operands_of_several_dtypes(name):
+    with pytest.raises(TypeError, match=rf"\[{name}\] \w+ has the wrong dtype: expected float64"):
+        MIXED[name]()
+
+
+def test_attention_of_several_dtypes():
+    with pytest.raises(ValueError, match=r"query, key and value must have one dtype: got float64"):
+        F.scaled_dot_product_attention(d(1, 4, 2, 8), h(1, 4, 2, 8), d(1, 4, 2, 8))
+
+
+ATTENTION = {"out": (5, [1, 4, 2, 8]), "log_sum": (6, [1, 2, 4]), "dy": (7, [1, 4, 2, 8])}
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_attention_gradients_called_by_themselves(name):
+    at, shape = ATTENTION[name]
+    q = f(1, 4, 2, 8)
+    operands = [q, q, q, None, None, q, f(1, 2, 4), q]
+    assert ops.tiled_attention_grad(*operands)[0].shape == [1, 4, 2, 8]
+    operands[at] = f(*shape[:-1], 0)
+    with pytest.raises(ValueError, match=rf"\[tiled_attention_grad\] {name} does not fit"):
+        ops.tiled_attention_grad(*operands)
+    operands[at] = h(*shape)
+    with pytest.raises(TypeError, match=rf"\[tiled_attention_grad\] {name} has the wrong dtype"):
+        ops.tiled_attention_grad(*operands)
 
 
 def test_rnnt_loss_of_labels_of_another_batch():

@@ -183,6 +183,21 @@ Tensors dispatch_promoted(const OpDef& op, const Inputs& in, const void* attrs) 
   return run_unseen(op, Inputs(cast, in.ends()), attrs);
 }
 
+// Loops read every operand as one of the first's dtype. Eager calls of ops that promote come here
+// cast; operations of a Program that was written by hand may not.
+void check_one_dtype(const InferContext& c) {
+  const Tensor* first = nullptr;
+  for (size_t i = 0; i < c.op.inputs.size(); ++i)
+    for (const Tensor& t : c.in.list(i)) {
+      if (!t.defined()) continue;
+      if (!first) first = &t;
+      ARGOSY_CHECK(t.dtype() == first->dtype(), type)
+          << '[' << c.name() << "] " << c.op.inputs[i].name
+          << " does not fit the other operands: expected dtype " << first->dtype() << ", got " << t
+          << ". Do this: cast it with .astype(..).";
+    }
+}
+
 void infer_elementwise(InferContext& c) {
   Shape shape;
   bool any = false;
@@ -315,7 +330,8 @@ void allocate_outputs(const OpDef& op, const Inputs& in, const void* attrs, Plac
     // The hot path: same shapes, same dtype.
     const TensorImpl* first = in.flat()[0].impl();
     bool equal = first != nullptr;
-    for (const Tensor& t : in.flat()) equal = equal && t.defined() && t.shape() == first->shape;
+    for (const Tensor& t : in.flat())
+      equal = equal && t.defined() && t.shape() == first->shape && t.dtype() == first->dtype;
     if (equal) {
       out.push_back(Tensor::empty(first->shape, first->dtype, place));
       return;
@@ -381,6 +397,8 @@ Tensors views_of(const OpDef& op, const Tensor& x, const void* attrs) {
 
 void infer(InferContext& c, const void* attrs) {
   c.out.resize(c.op.outputs.size());
+  // An elementwise op that takes others has an infer that says which.
+  if (c.op.promotes || (c.op.elementwise && !c.op.infer)) check_one_dtype(c);
   if (c.op.elementwise) {
     infer_elementwise(c);
   } else if (!c.in.flat().empty() && c.in[0].defined()) {
@@ -512,22 +530,22 @@ void overwrite(const OpDef& op, const Inputs& in, const void* attrs) {
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
-  if (s.symbolic || is_recorded(op, attrs)) [[unlikely]] {
-    // Functional in a Program: x becomes a handle on the new value.
-    Tensor value = std::move(run_unseen(op, in, attrs)[0]);
-    if (value.dtype() != x.dtype() && op.promotes) value = hooks.cast(value, x.dtype());
-    hooks.rebind(x, value);
-    return x;
-  }
   if (!x.defined()) [[unlikely]]
     check_inputs(op, in, s.first);
-  check_inplace(op, in);
+  const bool recorded = s.symbolic || is_recorded(op, attrs);
+  if (!recorded) check_inplace(op, in);
   if (op.promotes && s.mixed_dtypes) {
-    // The result keeps x's dtype, so the others follow it.
+    // It is computed in x's dtype, so the others follow it.
+    if (recorded) common_dtype(op, in);  // raises where they do not mix
     InlineVector<Tensor, 4> cast;
     for (const Tensor& t : in.flat())
       cast.push_back(t.defined() && t.dtype() != x.dtype() ? hooks.cast(t, x.dtype()) : t);
     return run_inplace(op, Inputs(cast, in.ends()), attrs);
+  }
+  if (recorded) [[unlikely]] {
+    // Functional in a Program: x becomes a handle on the new value.
+    hooks.rebind(x, run_unseen(op, in, attrs)[0]);
+    return x;
   }
   check_inputs(op, in, s.first);
   bool grad = s.grad && thread_state.grad_enabled;

@@ -10,9 +10,10 @@ namespace argosy {
 namespace {
 
 bool strides_contiguous(const Shape& shape, const Shape& strides) {
+  for (int64_t size : shape)
+    if (size == 0) return true;
   int64_t expected = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != expected) return false;
     expected *= shape[i];
   }

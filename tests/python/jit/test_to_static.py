@@ -419,6 +419,32 @@ def test_writes_through_views(f):
         np.testing.assert_array_equal(g.numpy(), w.numpy())
 
 
+def _integers_divided(x):
+    y = (x * 1).astype("int64")
+    part = y[0]
+    part.divide_(part)
+    y.pow_(2)
+    y.divide_(y)
+    return y, part
+
+
+def _halves_and_floats(x):
+    y = x.astype("float16") + 4
+    y.add_(x * 1e-4)
+    return y
+
+
+@pytest.mark.parametrize("f", [_integers_divided, _halves_and_floats])
+@pytest.mark.parametrize("shape", [[2, 2], [2, 0]])
+def test_dtypes_of_what_is_written_in_place(f, shape):
+    x = np.full(shape, 3.0, "float32")
+    got = jit.to_static(f, full_graph=True)(tensor(x))
+    want = f(tensor(x))
+    for g, w in zip(*[v if isinstance(v, tuple) else [v] for v in (got, want)]):
+        assert g.dtype == w.dtype
+        np.testing.assert_array_equal(g.numpy(), w.numpy())
+
+
 def test_gradient_of_a_write_through_a_view():
     @jit.to_static(full_graph=True)
     def f(x):

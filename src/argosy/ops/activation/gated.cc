@@ -155,6 +155,9 @@ bool channels_last(const PreluAttrs& a) {
 }
 
 void prelu_infer(InferContext& c, const PreluAttrs& a) {
+  ARGOSY_CHECK(c.in[1].dtype() == c.in[0].dtype(), type)
+      << "[prelu] weight must have the dtype of x: expected " << c.in[0].dtype() << ", got "
+      << c.in[1] << ". Do this: cast one of them with .astype(..).";
   const Shape &x = c.in[0].shape(), &w = c.in[1].shape();
   for (const char* known : {"NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC"})
     if (a.data_format == known) {

@@ -70,6 +70,7 @@ void softmax_grad_run(KernelFrame& f, const SoftmaxGradAttrs& a) {
 
 void softmax_grad_infer(op::InferContext& c, const SoftmaxGradAttrs&) {
   expect_shape(c, 1, c.in[0].shape());
+  expect_dtype(c, 1, c.in[0].dtype());
 }
 
 Tensor sum_along(const Tensor& x, int64_t axis) {

@@ -188,6 +188,9 @@ void check_attention(const char* op, const Tensor& q, const Tensor& k, const Ten
       << "] query must be [batch, length, heads, head_dim], key and value [batch, key length, key "
          "heads, head_dim] with heads a multiple of key heads: got "
       << q << ", " << k << " and " << v << ". Do this: check the order of the axes.";
+  ARGOSY_CHECK(q.dtype() == k.dtype() && k.dtype() == v.dtype(), invalid_argument)
+      << '[' << op << "] query, key and value must have one dtype: got " << q << ", " << k
+      << " and " << v << ". Do this: cast them with .astype(..).";
 }
 
 Tensor attention_scores(const Tensor& q, const Tensor& k, const Tensor& mask, const ScoreAttrs& a) {

@@ -9,6 +9,7 @@
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Attention that keeps no scores for its gradient.
@@ -83,7 +84,7 @@ void check_bits(const char* op, const Tensor& q, const Tensor& k, const Tensor& 
       << ". Do this: pass what attention_bits gave for them.";
 }
 
-void tiled_infer(InferContext& c, const TiledAttrs&) {
+void check_forward(const InferContext& c) {
   const Tensor &q = c.in[0], &k = c.in[1], &v = c.in[2], &mask = c.in[3];
   check_attention(c.name(), q, k, v);
   check_bits(c.name(), q, k, c.in[4]);
@@ -100,6 +101,11 @@ void tiled_infer(InferContext& c, const TiledAttrs&) {
         << "length] = " << scores << " and be bool or " << q.dtype() << ", got " << mask
         << ". Do this: check the order of its axes.";
   }
+}
+
+void tiled_infer(InferContext& c, const TiledAttrs&) {
+  check_forward(c);
+  const Tensor &q = c.in[0], &v = c.in[2];
   c.out[0].shape = {q.dim(0), q.dim(1), q.dim(2), v.dim(3)};
   c.out[1] = {{q.dim(0), q.dim(2), q.dim(1)}, computing_dtype(q.dtype())};
 }
@@ -187,8 +193,14 @@ bool gradient_without_bits(const op::Surroundings& around, op::Instead& instead,
 // --- gradient ---
 
 void grad_infer(InferContext& c, const TiledAttrs&) {
-  check_attention(c.name(), c.in[0], c.in[1], c.in[2]);
-  check_bits(c.name(), c.in[0], c.in[1], c.in[4]);
+  check_forward(c);
+  const Tensor &q = c.in[0], &v = c.in[2];
+  for (size_t of_result : {5, 7}) {
+    expect_shape(c, of_result, {q.dim(0), q.dim(1), q.dim(2), v.dim(3)});
+    expect_dtype(c, of_result, q.dtype());
+  }
+  expect_shape(c, 6, {q.dim(0), q.dim(2), q.dim(1)});
+  expect_dtype(c, 6, computing_dtype(q.dtype()));
   for (size_t i = 0; i < 3; ++i) c.out[i].shape = c.in[i].shape();
 }
 

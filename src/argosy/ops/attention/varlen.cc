@@ -44,6 +44,9 @@ void check_packed(const Inputs& in) {
       << "] query must be [rows, heads, head_dim], key and value [key rows, key heads, head_dim] "
          "with heads a multiple of key heads: got "
       << q << ", " << k << " and " << v << ". Do this: check the order of the axes.";
+  ARGOSY_CHECK(q.dtype() == k.dtype() && k.dtype() == v.dtype(), invalid_argument)
+      << '[' << kName << "] query, key and value must have one dtype: got " << q << ", " << k
+      << " and " << v << ". Do this: cast them with .astype(..).";
   const bool ends = starts_q.rank() == 1 && starts_k.rank() == 1 &&
                     same(starts_q.dim(0), starts_k.dim(0)) && starts_q.dim(0) != 0;
   ARGOSY_CHECK(ends, invalid_argument)
@@ -233,6 +236,13 @@ Tensors packed_parts(const Inputs& in, const PackedAttrs& a) {
 
 void grad_infer(InferContext& c, const PackedAttrs&) {
   check_packed(c.in);
+  const Tensor &q = c.in[0], &v = c.in[2];
+  for (size_t of_result : {5, 7}) {
+    expect_shape(c, of_result, {q.dim(0), q.dim(1), v.dim(2)});
+    expect_dtype(c, of_result, q.dtype());
+  }
+  expect_shape(c, 6, {q.dim(1), q.dim(0)});
+  expect_dtype(c, 6, computing_dtype(q.dtype()));
   for (size_t i = 0; i < 3; ++i) c.out[i].shape = c.in[i].shape();
 }
 

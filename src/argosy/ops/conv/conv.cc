@@ -71,13 +71,14 @@ Shape conv_shape(const char* op, const Shape& x, const Shape& w, const ConvAttrs
       out[s.first + d] = kUnknown;
       continue;
     }
+    const int64_t extent = k ? counted_product(op, dilation_of(a, d), k - 1) + 1 : 0;
     int64_t n = cpu::conv_out_size(in, k, stride, dilation_of(a, d), p.before, p.after);
     // An empty sequence passes where one of a single element does: nothing in, nothing out.
     bool one_fits = cpu::conv_out_size(1, k, stride, dilation_of(a, d), p.before, p.after) > 0;
     ARGOSY_CHECK(n > 0 || (in == 0 && one_fits), invalid_argument)
         << '[' << op << "] the kernel does not fit: spatial dimension " << d << " has size " << in
-        << " with padding " << p.before << " and " << p.after << ", the kernel needs "
-        << dilation_of(a, d) * (k - 1) + 1 << ". Do this: use a smaller kernel or more padding.";
+        << " with padding " << p.before << " and " << p.after << ", the kernel needs " << extent
+        << ". Do this: use a smaller kernel or more padding.";
     out[s.first + d] = n;
   }
   return out;
@@ -191,6 +192,7 @@ ARGOSY_CONV(conv3d, op::Amp::follow)
 void conv_data_infer(InferContext& c, const ConvAttrs& a) {
   expect_rank(c, 2, 3, 5);
   expect_shape(c, 0, conv_shape(c.name(), c.in[2].shape(), c.in[1].shape(), a));
+  expect_dtype(c, 1, c.in[0].dtype());
   c.out[0].shape = c.in[2].shape();
 }
 void conv_data_run(KernelFrame& f, const ConvAttrs& a) {
@@ -227,6 +229,7 @@ ARGOSY_OP(conv_data, ConvAttrs)
 void conv_weight_infer(InferContext& c, const ConvAttrs& a) {
   expect_rank(c, 0, 3, 5);
   expect_shape(c, 1, conv_shape(c.name(), c.in[0].shape(), c.in[2].shape(), a));
+  expect_dtype(c, 1, c.in[0].dtype());
   c.out[0].shape = c.in[2].shape();
 }
 void conv_weight_run(KernelFrame& f, const ConvAttrs& a) {
@@ -300,7 +303,8 @@ Shape transposed_shape(const char* op, const Shape& x, const Shape& w,
       continue;
     }
     Padding p = padding_of(op, t.padding, t.pad_alg, d, in, k, stride);
-    int64_t n = (in - 1) * stride - p.before - p.after + dilation_of(a, d) * (k - 1) + 1;
+    int64_t n = counted_product(op, in - 1, stride) - p.before - p.after +
+                counted_product(op, dilation_of(a, d), k - 1) + 1;
     if (t.output_size.size()) {
       int64_t wanted = t.output_size[static_cast<size_t>(d)];
       ARGOSY_CHECK(wanted >= n && wanted < n + stride, invalid_argument)

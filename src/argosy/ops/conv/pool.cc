@@ -514,7 +514,9 @@ void lp_run(KernelFrame& f, const LpPoolAttrs& a) {
 }
 void lp_grad_infer(InferContext& c, const LpPoolAttrs& a) {
   expect_rank(c, 0, 3, 5);
-  for (size_t i = 1; i < 3; ++i) expect_result(c, i, c.in[0].shape(), windows(a));
+  expect_result(c, 1, c.in[0].shape(), windows(a));
+  expect_shape(c, 2, c.in[1].shape());
+  for (size_t i : {1, 2}) expect_dtype(c, i, c.in[0].dtype());
   c.out[0].shape = c.in[0].shape();
 }
 void lp_grad_run(KernelFrame& f, const LpPoolAttrs& a) {

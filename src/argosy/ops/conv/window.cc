@@ -12,9 +12,29 @@ Spatial spatial_of(const char* op, const Shape& x, int dims, bool channels_last)
   return {dims, channels_last ? 1 : 2, channels_last ? dims + 1 : 1};
 }
 
+namespace {
+
+// A few of these add up without overflow.
+constexpr int64_t kMostCounted = int64_t{1} << 60;
+
+[[noreturn]] void fail_uncountable(const char* op) {
+  ARGOSY_THROW(memory) << '[' << op
+                       << "] sizes, kernel, stride, dilation and padding describe more elements "
+                          "than can be counted. Do this: pass smaller numbers.";
+}
+
+}  // namespace
+
+int64_t counted_product(const char* op, int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product) || product > kMostCounted) fail_uncountable(op);
+  return product;
+}
+
 Padding padding_of(const char* op, const std::vector<int64_t>& padding,
                    const std::string& algorithm, int d, int64_t in, int64_t kernel,
                    int64_t stride) {
+  if (std::max({in, kernel, stride}) > kMostCounted) fail_uncountable(op);
   if (algorithm == "VALID") return {0, 0};
   if (algorithm == "SAME") {
     if (in < 0) return {0, 0};
@@ -30,6 +50,7 @@ Padding padding_of(const char* op, const std::vector<int64_t>& padding,
       << "'SAME' or 'VALID': got '" << algorithm << "' and "
       << Shape(std::span(padding).first(std::min<size_t>(padding.size(), 9)))
       << ". Do this: pass one number, one for each dimension, or (before, after) pairs.";
+  if (std::max(padding[at], padding[at + 1]) > kMostCounted) fail_uncountable(op);
   return {padding[at], padding[at + 1]};
 }
 

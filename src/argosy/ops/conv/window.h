@@ -22,8 +22,12 @@ struct Padding {
   int64_t before, after;
 };
 
+// The product of two factors of a size; raises where it and what is added to it could overflow.
+int64_t counted_product(const char* op, int64_t a, int64_t b);
+
 // padding: (before, after) of each spatial dimension, read for "EXPLICIT"; "VALID": none; "SAME":
 // so that the output is ceil(in / stride), the odd one after. in may be unknown for the first two.
+// Raises for numbers whose sums could overflow.
 Padding padding_of(const char* op, const std::vector<int64_t>& padding,
                    const std::string& algorithm, int d, int64_t in, int64_t kernel, int64_t stride);
 

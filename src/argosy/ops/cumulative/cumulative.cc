@@ -167,9 +167,12 @@ void cumprod_grad_run(op::KernelFrame& f, const ScanAttrs& a) {
                                         [&]<class T>(T) { cumprod_grad_rows<T, T>(f, r); });
 }
 
-// The gradients' y and dy have the shape of their x.
+// The gradients' y and dy have the form of their x.
 void scan_grad_infer(op::InferContext& c, const ScanAttrs&) {
-  for (size_t i : {1, 2}) expect_shape(c, i, c.in[0].shape());
+  for (size_t i : {1, 2}) {
+    expect_shape(c, i, c.in[0].shape());
+    expect_dtype(c, i, c.in[0].dtype());
+  }
 }
 
 ARGOSY_OP(cumprod_grad, ScanAttrs)

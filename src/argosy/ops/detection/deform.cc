@@ -66,6 +66,7 @@ Shape columns_shape(const Tensor& x, const Tensor& offset, const Tensor& mask,
 }
 
 void columns_infer(InferContext& c, const DeformAttrs& a) {
+  for (size_t i : {1, 2}) expect_dtype(c, i, c.in[0].dtype());
   c.out[0].shape = columns_shape(c.in[0], c.in[1], c.in[2], a);
 }
 
@@ -100,6 +101,7 @@ void columns_run(KernelFrame& f, const DeformAttrs& a) {
 void grad_infer(InferContext& c, const DeformAttrs& a) {
   expect_shape(c, 0, columns_shape(c.in[1], c.in[2], c.in[3], a));
   const DType t = c.in[0].dtype();
+  for (size_t i = 1; i < 4; ++i) expect_dtype(c, i, t);
   c.out[0] = {c.in[1].shape(), t};
   c.out[1] = {c.in[2].shape(), t};
   c.out[2] = {c.in[3].defined() ? c.in[3].shape() : Shape{0}, t};

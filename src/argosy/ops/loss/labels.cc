@@ -237,6 +237,7 @@ void hard_grad_infer(InferContext& c, const HardCrossEntropyAttrs& a) {
   expect_size(c, 1, narrow ? (labels < 0 ? labels : 2 * labels) : x.numel());
   expect_size(c, 3, classes);
   expect_size(c, 4, c.in[2].numel());
+  expect_dtype(c, 4, loss_type(x, a));
 }
 
 Tensors hard_grad_parts(const Inputs& in, const HardCrossEntropyAttrs& a) {

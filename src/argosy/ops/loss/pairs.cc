@@ -347,6 +347,7 @@ void rows_grad_infer(InferContext& c, const NoAttrs&) {
   expect_rank(c, 0, 2, 2);
   expect_shape(c, 1, c.in[0].shape());
   expect_size(c, 2, c.in[0].dim(0));
+  expect_dtype(c, 2, c.in[0].dtype());
 }
 void rows_grad_run(op::KernelFrame& f, const NoAttrs&) {
   const Tensor& x = f.in[0];

@@ -124,6 +124,7 @@ void direction_run(KernelFrame& f, const DirectionAttrs& a) {
 void direction_grad_infer(InferContext& c, const DirectionAttrs& a) {
   const cpu::RnnShape s = checked_shape(c, a);
   expect_size(c, kDirectionInputs, reserve_size(s));
+  for (size_t i = 0; i < 4; ++i) expect_dtype(c, kDirectionInputs + i, c.in[kX].dtype());
   Shape y = c.in[kX].shape();
   y[2] = s.hidden;
   const Shape shapes[] = {y, Shape{s.batch, s.hidden}, Shape{s.batch, s.hidden}};

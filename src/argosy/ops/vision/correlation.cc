@@ -188,6 +188,7 @@ void correlation_run(KernelFrame& f, const CorrelationAttrs& a) {
 
 void correlation_grad_infer(InferContext& c, const CorrelationAttrs& a) {
   expect_shape(c, 2, volume_shape("correlation_grad", c.in[0], c.in[1], a));
+  for (size_t i : {1, 2}) expect_dtype(c, i, c.in[0].dtype());
   c.out[0] = {c.in[0].shape(), c.in[2].dtype()};
   c.out[1] = {c.in[1].shape(), c.in[2].dtype()};
 }

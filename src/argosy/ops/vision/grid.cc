@@ -289,6 +289,7 @@ void input_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const
 
 void sample_grad_infer(InferContext& c, const SampleAttrs& a) {
   expect_shape(c, 2, sampled_shape(c.in[0], c.in[1], a));
+  for (size_t i : {1, 2}) expect_dtype(c, i, c.in[0].dtype());
   for (size_t i = 0; i < 2; ++i) c.out[i] = {c.in[i].shape(), c.in[i].dtype()};
 }
 void sample_grad_run(KernelFrame& f, const SampleAttrs& a) {
