@@ -310,11 +310,11 @@ def lstm(x, w, r, bias, h, c):
 
 def make_recurrent():
     x, hidden = floats(5, 2, 3), 4
-    w, r = codes(2, 3, 16, dtype="int8"), codes(2, 4, 16)
+    w, r = codes(2, 3, 16, dtype="int8"), codes(2, 4, 16, dtype="int8")
     bias, h, c = floats(2, 32), floats(2, 2, 4), floats(2, 2, 4)
     for shape in ((2,), (2, 16)):  # a scale for each direction, for each gate
         sw, sr = floats(*shape, low=0.003, high=0.01), floats(*shape, low=0.003, high=0.01)
-        zw, zr = codes(*shape, dtype="int8"), codes(*shape)
+        zw, zr = np.zeros(shape, "int8"), codes(*shape, dtype="int8") // 4 * (len(shape) == 1)
         outs = []
         for d, way in enumerate((1, -1)):
             own = [x[::way], numbers(w[d], sw[d], zw[d]), numbers(r[d], sr[d], zr[d])]
@@ -344,14 +344,14 @@ def file_of(op, inputs, outputs, attributes):
     return model([text], declared, wanted, constants), given
 
 
-def check(got, wanted):
+def check(got, wanted, tolerance=2e-5):
     wanted = [w for w in wanted if w is not None]
     assert len(got) == len(wanted)
     for g, w in zip(got, wanted):
         g, w = np.asarray(g), np.asarray(w)
         assert g.shape == w.shape
         if w.dtype.kind == "f":
-            np.testing.assert_allclose(g, w, rtol=2e-5, atol=2e-5)
+            np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance)
         else:  # what stands in the middle of two codes may be either
             assert np.abs(g.astype("int64") - w.astype("int64")).max(initial=0) <= 1
             assert (g != w).mean() < 0.2
@@ -367,6 +367,7 @@ def test_operator(name):
 
 # What ONNX Runtime has for other devices only.
 ELSEWHERE = {"BiasSoftmax", "MultiHeadAttention, packed"}
+ROUNDING = {"LSTM with 1-d scales", "LSTM with 2-d scales"}  # it rounds inputs and states to codes
 
 
 @pytest.mark.skipif(not RUNTIME, reason="without onnxruntime")
@@ -376,7 +377,8 @@ def test_references(name):
 
     file, given = file_of(*CASES[name])
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
-    check(session.run(None, {n: np.asarray(x) for n, x in given.items()}), CASES[name][2])
+    got = session.run(None, {n: np.asarray(x) for n, x in given.items()})
+    check(got, CASES[name][2], 2e-2 if name in ROUNDING else 2e-5)
 
 
 def run(op, inputs, outputs, attributes):
