@@ -349,6 +349,44 @@ def layers(module):
                 i = i + 1
             return outs[0] + outs[-1], outs[1]
 
+    class Returns(WithParameter):
+        """Variables that some ways through it leave without a value, a list that has some before."""
+
+        def large(self, x):
+            for _ in range(5):
+                x = x + 0.3
+                if x.mean() > 0.5:
+                    return x * 10
+            return x
+
+        def choice(self, x):
+            if x.mean() > 0:
+                if x.max() > 0.5:
+                    return x + 1
+                return x + 2
+            elif x.min() < -0.9:
+                return x + 3
+            else:
+                return x + 4
+
+        def list(self, x):
+            parts = [x, x + 1]
+            for i in range(paddle.shape(x)[0]):
+                parts.append(x * i.astype("float32"))
+            return parts[0] + parts[-1], paddle.concat(parts, 0)
+
+        def forward(self, x):
+            x = x + self.shift
+            large, small = self.large(x), self.large(x - 10)
+            return large, small, self.choice(x), self.choice(-x), *self.list(x)
+
+    class Ranks(WithParameter):
+        def forward(self, x):
+            y = x
+            if x.mean() > 0:
+                y = x.sum(0)
+            return y * 2, self.shift * 2
+
     class Normalizations(nn.Layer):
         def __init__(self):
             super().__init__()
@@ -463,7 +501,6 @@ def layers(module):
             "regions": (Regions(), [(2, 8, 6, 6), (4, 2), ((2,), "int32", 3)]),
         }
         nets |= {
-            "elements": (Elements(), [(3, 4)]),
             "normalizations": (Normalizations(), [(2, 3, 4, 5), (3, 4)]),
             "asked_decided": (
                 Decided(),
@@ -474,10 +511,13 @@ def layers(module):
     if paddle.__name__ == "paddle":
         nets |= {
             "loops": (Loops(), [(2, 3, 4)]),
+            "elements": (Elements(), [(3, 4)]),
             "proposals": (Proposals(), [(2, 4, 4, 5), (2, 2)]),
             "asked_sizes": (Sizes(), [(3, 3, 7, 9)], [(2, 3, 8, 8)]),
         }
     if paddle.__version__.startswith("2"):  # 3.3 cannot run such nets once it has saved them
+        nets["returns"] = Returns(), [(3, 4)]  # 3.3 refuses to capture these two
+        nets["asked_ranks"] = Ranks(), [(3, 4)], [(None, 4)]
         nets["integers"] = quantized(True), [(3, 2, 4, 4)]
         nets["rounded"] = quantized(False), [(3, 2, 4, 4)]
     models = paddle.vision.models

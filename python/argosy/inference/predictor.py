@@ -353,6 +353,7 @@ class Predictor:
             for name in self._inputs
             if not (name.endswith(_LENGTHS) and name.removesuffix(_LENGTHS) in places)
         ]
+        self._output_names = [port[0] for port in outputs]
         self._outputs = {
             port[0]: Tensor._make(self, i, port, False, None) for i, port in enumerate(outputs)
         }
@@ -369,9 +370,9 @@ class Predictor:
         """Names of the outputs, in order.
 
         Returns:
-            list[str]: Each once.
+            list[str]: One for each output; a file of ONNX may list an output twice.
         """
-        return list(self._outputs)
+        return list(self._output_names)
 
     def _port(self, what, ports, name):
         if name not in ports:
@@ -434,7 +435,7 @@ class Predictor:
             for name, value in zip(self._input_names, inputs):
                 self._inputs[name].share_external_data(value)
             _core.infer_run(self._handle)
-            return [_core.infer_output(self._handle, i) for i in range(len(self._outputs))]
+            return [_core.infer_output(self._handle, i) for i in range(len(self._output_names))]
 
     def clone(self, stream=None):
         """A predictor with handles of its own and the same weights.

@@ -169,7 +169,7 @@ Engine::Engine(const Options& options)
   Import import = import_model(options.model);
   source_ = std::move(import.source);
   if (!import.model.program) {
-    needs_ = std::move(import.needs);
+    merge(&needs_, import.needs);
     inputs = source_->inputs();
     outputs = source_->outputs();
     return;

@@ -38,6 +38,18 @@ def test_a_predictor_runs_it(path):
         np.testing.assert_allclose(y, paddle.onnx.load(path)(x).numpy(), rtol=1e-5, atol=1e-6)
 
 
+def test_an_output_may_be_listed_twice(tmp_path):
+    outputs = [value(name, "float32", [2, 3]) for name in ("y", "y", "x")]
+    file = tmp_path / "net.onnx"
+    file.write_bytes(model([node("Relu", ["x"], ["y"])], outputs[2:], outputs))
+    predictor = inference.create_predictor(inference.Config(str(file)))
+    assert predictor.get_output_names() == ["y", "y", "x"]
+    x = np.random.default_rng(0).standard_normal((2, 3)).astype("float32")
+    wanted = [np.maximum(x, 0), np.maximum(x, 0), x]
+    np.testing.assert_array_equal(run(predictor, x), wanted)
+    np.testing.assert_array_equal([y.numpy() for y in predictor.run([paddle.to_tensor(x)])], wanted)
+
+
 # --- models whose Program depends on what is fed ---
 
 

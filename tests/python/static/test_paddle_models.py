@@ -132,6 +132,16 @@ def test_what_is_fed_decides_the_program():
         load(*files("asked_decided3"))
 
 
+def test_what_is_fed_decides_numbers_of_dimensions():
+    (x,), _ = values("asked_ranks2")
+    predictor = predictor_of("asked_ranks2")
+    x = np.abs(x)
+    for given, wanted in ((x, x.sum(0)), (-x, -x), (x[:1] * 3, x[0] * 3)):
+        got, _ = answers(predictor, [given])
+        assert got.shape == wanted.shape
+        np.testing.assert_allclose(got, wanted * 2, rtol=1e-5)
+
+
 def test_a_model_in_memory_takes_the_sizes_that_it_declares():
     (x,), _ = values("asked_sizes3")
     program, weights = files("asked_sizes3")

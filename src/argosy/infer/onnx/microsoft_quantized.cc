@@ -85,9 +85,18 @@ Items where(const Node& n) {
   return {codes(n, ops::where(n.in(0), numbers(n, 1), numbers(n, 4)), 7, 1)};
 }
 
+// What B's codes stand for; it has one scale, or one for each column of what A is multiplied by.
+Tensor columns(const Node& n) {
+  const auto placed = [&](size_t i) {
+    const Tensor t = as(one_number(n.in(i)), DType::float32);
+    return t.rank() == 1 && n.flag("transB") ? ops::unsqueeze(t, op::IntArray{1}) : t;
+  };
+  return call("dequantize_affine", {n.in(3), placed(4), n.has(5) ? placed(5) : Tensor()});
+}
+
 // alpha A B + C, where C has the scale of the products; codes where the result has a scale.
 Items gemm(const Node& n) {
-  Items in{numbers(n, 0), numbers(n, 3)};
+  Items in{numbers(n, 0), columns(n)};
   const double alpha = n.real("alpha", 1);
   if (n.has(6)) {
     const Tensor scale = ops::multiply(as(one_number(n.in(1)), DType::float32),
@@ -122,6 +131,28 @@ Items matmul_to_numbers(const Node& n) {
                  n.has(zero) ? as(one_number(n.in(zero)), DType::float32) : Tensor()});
   };
   return {plus(ops::matmul(of(0, 2, 4), of(1, 3, 5)), n.optional(6))};
+}
+
+// W [directions, inputs, gates] or R, whose scale and zero point are for each direction, or for
+// each gate of it, as LSTM has it: [directions, gates, inputs].
+Tensor gates_of(const Node& n, size_t weight, size_t scale) {
+  n.expect(n.rank(weight) == 3, "W and R have three dimensions");
+  const auto placed = [&](size_t i) {
+    const Tensor t = as(n.in(i), DType::float32);
+    return ops::unsqueeze(t, t.rank() == 2 ? op::IntArray{1} : op::IntArray{1, 2});
+  };
+  const Tensor numbers =
+      call("dequantize_affine",
+           {n.in(weight), placed(scale), n.has(scale + 1) ? placed(scale + 1) : Tensor()});
+  return transposed(numbers, {0, 2, 1});
+}
+
+// LSTM on what the codes of the weights stand for. What they are multiplied by stays as it is,
+// where ONNX Runtime rounds it too.
+Items lstm(const Node& n) {
+  Items in{n.item(0), gates_of(n, 1, 8), gates_of(n, 2, 10)};
+  for (size_t i = 3; i < 8; ++i) in.push_back(n.has(i) ? n.item(i) : Item());
+  return n.run_as("LSTM", 14, std::move(in));
 }
 
 // --- weights of a few bits ---
@@ -186,6 +217,7 @@ Items dequantize(const Node& n) {
 
 constexpr Row kRows[] = {
     {"DequantizeLinear", dequantize},
+    {"DynamicQuantizeLSTM", lstm},
     {"DynamicQuantizeMatMul", dynamic_matmul},
     {"MatMulIntegerToFloat", matmul_to_numbers},
     {"MatMulNBits", matmul_of_few_bits},

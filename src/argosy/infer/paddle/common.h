@@ -65,6 +65,8 @@ inline void push(op::IntArray& a, const op::IntArray& b, size_t i) {
 }
 // y with sizes of 1 at its end, so that it stands at `axis` of a tensor with `rank` dimensions.
 Tensor stand_at(const Tensor& y, int64_t axis, int rank);
+// `slice` of an array of tensors: one of its elements.
+void slice_array(const Node& n);
 // Applies an activation by the name that fused operations give it; "" and "identity" are none.
 Tensor activate(const Node& n, const Tensor& x, const std::string& name);
 // Raises where a result of that shape, which the file alone decides, would take too much memory.

@@ -28,6 +28,20 @@ bool is_array(const Tensor& t) {
   return t.layout() == Layout::tensor_array;
 }
 
+// The number that Paddle has where a variable has no value yet, whatever its type will be.
+bool says_no_value(const Tensor& t) {
+  if (t.symbolic() || !is_floating(t.dtype()) || t.numel() != 1) return false;
+  return *op::contiguous(as(t, DType::float32)).data<float>() == 1.77113e27f;
+}
+
+bool says_no_value(const Item& item) {
+  return item.kind == Item::Kind::tensor && says_no_value(item.tensor);
+}
+
+bool same_form(const Tensor& a, const Tensor& b) {
+  return a.rank() == b.rank() && a.dtype() == b.dtype() && a.layout() == b.layout();
+}
+
 // A value of the type of t where a variable has none yet: it is not read.
 Tensor placeholder(const Node& n, const Tensor& t) {
   const auto recording = n.session.recording();
@@ -35,6 +49,15 @@ Tensor placeholder(const Node& n, const Tensor& t) {
   op::IntArray shape;
   for (const int64_t d : t.shape()) shape.values.push_back(d < 0 ? 0 : d);
   return ops::full(shape, op::Scalar(0.0), t.dtype());
+}
+
+// What nothing has written yet is an empty array.
+void define_array(const Node& n, const std::string& name) {
+  Session& s = n.session;
+  const Variable* v = s.variable(name);
+  if (s.find(name) || !v || v->kind != kLodTensorArray) return;
+  const auto recording = s.recording();
+  s.set(name, ops::array_new(v->dtype));
 }
 
 // --- if ---
@@ -62,6 +85,10 @@ void conditional_block(const Node& n) {
     for (const std::string& name : s.written_by(blocks[0])) {
       const auto it = ran.items.find(name);
       if (it == ran.items.end() || it->second.kind != Item::Kind::tensor) continue;
+      if (says_no_value(it->second)) {  // what it was before is as good
+        if (!s.find(name)) s.set(name, it->second);
+        continue;
+      }
       names.push_back(name);
       yields.push_back(it->second.tensor);
     }
@@ -71,10 +98,8 @@ void conditional_block(const Node& n) {
     Recorded block(s.builder());
     for (size_t i = 0; i < names.size(); ++i) {
       const Item* before = s.find(names[i]);
-      const bool fits = before && before->kind == Item::Kind::tensor &&
-                        before->tensor.rank() == yields[i].rank() &&
-                        before->tensor.dtype() == yields[i].dtype() &&
-                        before->tensor.layout() == yields[i].layout();
+      const bool fits =
+          before && before->kind == Item::Kind::tensor && same_form(before->tensor, yields[i]);
       others.push_back(fits ? before->tensor : placeholder(n, yields[i]));
     }
     else_block = block.end(others);
@@ -84,7 +109,7 @@ void conditional_block(const Node& n) {
   for (size_t i = 0; i < names.size(); ++i) s.set(names[i], out[i]);
 }
 
-// X[Mask].
+// X[Mask]. A side without a value is not read.
 void select_input(const Node& n) {
   Session& s = n.session;
   const std::vector<std::string>* names = n.op.input("X");
@@ -95,7 +120,10 @@ void select_input(const Node& n) {
   const Item no = s.get((*names)[0]), yes = s.get((*names)[1]);
   n.expect(no.kind == Item::Kind::tensor && yes.kind == Item::Kind::tensor,
            "values are no tensors");
-  if (no.tensor.is(yes.tensor)) return n.out("Out", yes);
+  if (no.tensor.is(yes.tensor) || says_no_value(no)) return n.out("Out", yes);
+  if (says_no_value(yes)) return n.out("Out", no);
+  if (!same_form(no.tensor, yes.tensor))
+    n.need_value(mask, "a choice of tensors of different types or numbers of dimensions");
   program::Draft then_block, else_block;
   {
     Recorded block(s.builder());
@@ -149,12 +177,6 @@ struct Loop {
   std::function<std::vector<Tensor>(const Session::Ran&)> next;
 };
 
-// The number that Paddle 2 has where a variable has no value before the first round.
-bool says_no_value(const Tensor& t) {
-  if (t.symbolic() || !is_floating(t.dtype()) || t.numel() != 1) return false;
-  return *op::contiguous(as(t, DType::float32)).data<float>() == 1.77113e27f;
-}
-
 class LoopRecorder {
  public:
   LoopRecorder(const Node& n, Loop loop) : n_(n), b_(n.session.builder()), loop_(std::move(loop)) {}
@@ -173,7 +195,7 @@ class LoopRecorder {
     program::Draft body;
     {
       Recorded block(b_);
-      body = block.end(round());
+      body = block.end(round(false));
     }
     return b_.append_while(loop_.init, std::move(condition), std::move(body));
   }
@@ -185,8 +207,11 @@ class LoopRecorder {
     return list;
   }
 
-  std::vector<Tensor> round() {
-    const std::vector<Tensor> a = arguments();
+  // `first`: what has no value before the loop has none in the round either.
+  std::vector<Tensor> round(bool first) {
+    std::vector<Tensor> a = arguments();
+    for (size_t i = 0; first && i < a.size(); ++i)
+      if (says_no_value(loop_.init[i])) a[i] = loop_.init[i];
     std::vector<std::pair<std::string, Item>> given;
     for (size_t i = 0; i < a.size(); ++i)
       if (!loop_.names[i].empty()) given.emplace_back(loop_.names[i], a[i]);
@@ -208,7 +233,7 @@ class LoopRecorder {
     std::vector<std::pair<size_t, Tensor>> reformed;
     {
       Recorded block(b_);
-      const std::vector<Tensor> after = round();
+      const std::vector<Tensor> after = round(true);
       for (size_t i = 0; i < after.size(); ++i) {
         const Tensor& before = loop_.init[i];
         if (is_array(before)) continue;
@@ -236,15 +261,6 @@ class LoopRecorder {
   program::Builder& b_;
   Loop loop_;
 };
-
-// An array that rounds are the first to write is empty before.
-void define_array(const Node& n, const std::string& name) {
-  Session& s = n.session;
-  const Variable* v = s.variable(name);
-  if (s.find(name) || !v || v->kind != kLodTensorArray) return;
-  const auto recording = s.recording();
-  s.set(name, ops::array_new(v->dtype));
-}
 
 void while_block(const Node& n) {
   Session& s = n.session;
@@ -314,8 +330,15 @@ void array_write(const Node& n) {
   n.out("Out", after);
 }
 
+// X, an array that may have no element yet.
+Tensor array_in(const Node& n) {
+  if (const auto* names = n.op.input("X"); names && names->size() == 1)
+    define_array(n, names->front());
+  return n.in("X");
+}
+
 void array_read(const Node& n) {
-  const Tensor array = n.in("X");
+  const Tensor array = array_in(n);
   const Variable* v = n.declared("Out");
   Shape shape;
   if (v) shape = v->shape;
@@ -323,17 +346,19 @@ void array_read(const Node& n) {
 }
 
 void array_length(const Node& n) {
-  n.out("Out", ops::reshape(ops::array_length(n.in("X")), {1}));
+  n.out("Out", ops::reshape(ops::array_length(array_in(n)), {1}));
 }
 
-// One element; places that are negative count from the end.
-void array_element(const Node& n) {
-  const Tensor array = n.in("X");
-  const Tensor i = index_of(n.in("Starts"));
+// Element i; places that are negative count from the end.
+void give_element(const Node& n, const Tensor& array, const Tensor& i) {
   const Tensor from_end = ops::add(i, ops::reshape(ops::array_length(array), {1}));
   const Tensor at = ops::where(ops::less_than(i, ops::constant(0, DType::int64)), from_end, i);
   const Variable* v = n.declared("Out");
   n.out("Out", ops::array_read(array, at, v ? v->shape : Shape(), array.dtype()));
+}
+
+void array_element(const Node& n) {
+  give_element(n, n.in("X"), index_of(n.in("Starts")));
 }
 
 void create_array(const Node& n) {
@@ -392,6 +417,15 @@ constexpr Row kRows[] = {
 };
 
 }  // namespace
+
+void slice_array(const Node& n) {
+  const op::IntArray starts = n.numbers("starts", "StartsTensor", "StartsTensorList");
+  n.expect(starts.size() == 1, "an array has one axis");
+  if (n.integers("decrease_axis").empty()) n.unsupported("a part of an array as an array");
+  give_element(n, n.in("Input"),
+               starts.symbols.empty() ? ops::reshape(ops::constant(starts[0], DType::int64), {1})
+                                      : index_of(starts.symbols.front().value));
+}
 
 std::span<const Row> control_rows() {
   return kRows;

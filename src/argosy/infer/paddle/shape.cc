@@ -170,6 +170,7 @@ void unstack(const Node& n) {
 void slice(const Node& n) {
   const Item whole = n.item("Input");
   const Tensor x = n.in("Input");
+  if (x.layout() == Layout::tensor_array) return slice_array(n);
   const std::vector<int64_t> axes = n.integers("axes");
   op::IntArray starts = n.numbers("starts", "StartsTensor", "StartsTensorList");
   op::IntArray ends = n.numbers("ends", "EndsTensor", "EndsTensorList");
