@@ -109,7 +109,8 @@ class Driver(Lives, Checks):
         self.well_since = 0.0  # the end of the last fault
         self.saves, self.parts, self.ends, self.gathered = {}, [], [], {}
         self.sent = collections.Counter()  # to the rows of CAPPED
-        self.model = Model(self.cells(), any(e["do"] == "restart" for e in story["events"]))
+        restarts = any(e["do"] == "restart" for e in story["events"])
+        self.model = Model(self.cells(), restarts or self.settings.durability != "log")
 
     def __enter__(self):
         return self
