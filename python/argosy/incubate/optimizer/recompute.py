@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy._core import Tensor
 from argosy._programs import mode
+from argosy._support import no_effect
 
 
 class RecomputeOptimizer:
@@ -103,6 +104,10 @@ class RecomputeOptimizer:
         Raises:
             AssertionError: ``_set_checkpoints`` was not called.
         """
+        no_effect(
+            "RecomputeOptimizer.backward", "gradients have no state (minimize takes it)",
+            startup_program=(startup_program, None),
+        )  # fmt: skip
         if self._checkpoints is None:
             raise AssertionError(
                 "[RecomputeOptimizer] there are no checkpoints. Do this: call _set_checkpoints first."
