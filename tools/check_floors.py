@@ -45,7 +45,7 @@ FLOORS = (
     "quantization",
     "signal",
     "framework.io framework.async_io framework.atomic_file framework.gguf framework.pickle_reader"
-    " framework.pickle_writer",
+    " framework.pickle_writer framework.tensor_file",
     "io",
     "vision.ops vision.image vision._detection",
     "static",

@@ -141,6 +141,10 @@ def function(op, signature, entry, name):
     lines = [f"def {name}({signature.render(aliases)}):", docstring(op, signature)]
     for other, own in aliases.items():
         lines += [f"    if {other} is not None:", f"        {own} = {other}"]
+    for i in op["inputs"]:  # (the C entry says so of a single one; to it None is an empty list)
+        if aliases and i["list"] and (i["name"], None) in signature.params:
+            said = f'"{name}", "{i["name"]}"'
+            lines += [f"    if {i['name']} is None:", f"        raise _missing_list({said})"]
     call = f"_ops.{entry}({call_arguments(op, signature)})"
     if "requires_grad" in signature.names:
         out = "out" if "out" in signature.names else "None"
@@ -199,7 +203,8 @@ def main():
     for module, functions in sorted(modules.items()):
         names = sorted(functions)
         text = HEADER + "# ruff: noqa\nfrom argosy._core import ops as _ops\n"
-        text += "from argosy._support import into as _into, place as _place, sizes as _sizes\n\n"
+        text += "from argosy._support import into as _into, missing_list as _missing_list\n"
+        text += "from argosy._support import place as _place, sizes as _sizes\n\n"
         text += f"__all__ = {names!r}\n\n\n" + "\n\n".join(functions[n] for n in names)
         file = module.replace(".", "_") + ".py"
         written.add(file)

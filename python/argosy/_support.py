@@ -183,6 +183,13 @@ def renamed(forward, kwargs):
     return kwargs
 
 
+def missing_list(function, argument):
+    """What a function raises whose list of tensors was not given."""
+    return TypeError(
+        f"[{function}] {argument} is missing: expected a list of Tensors, got None. Do this: pass one."
+    )
+
+
 def into(out, result):
     """Puts a result into the tensor given as `out=`, and returns it; the result itself where out is
     None."""

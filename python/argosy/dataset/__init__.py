@@ -1,5 +1,5 @@
-"""Old address of helpers for data sets; the data sets are in `text` and `vision.datasets`."""
+"""Old address of data sets: readers over those of `text` and `vision.datasets`, from local files."""
 
-from . import common
+from . import cifar, common, image, imdb, mnist, uci_housing
 
-__all__ = ["common"]
+__all__ = ["cifar", "common", "image", "imdb", "mnist", "uci_housing"]

@@ -18,6 +18,9 @@ def download(url, module_name, md5sum, save_name=None):
         md5sum (str): The file's MD5.
         save_name (str, optional): Name of the local file; None takes that of the URL.
 
+    Returns:
+        str: The path.
+
     Raises:
         RuntimeError: the file cannot be fetched or is damaged.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import threading
 
@@ -36,15 +37,28 @@ class _Task(threading.Thread):
 
 
 def _as_it_is_now(obj):
-    """obj with copies of its tensors: what the program does to them meanwhile is not saved."""
+    """obj with copies of its tensors: what the program does to them meanwhile is not saved.
+
+    Constructors of classes derived from dict, list and tuple are not called: they may take anything.
+    """
     if isinstance(obj, Tensor):
-        copy = obj.detach().clone()
-        copy.name = obj.name
-        return copy
+        copied = obj.detach().clone()
+        copied.name = obj.name
+        return copied
     if isinstance(obj, dict):
-        return type(obj)((key, _as_it_is_now(value)) for key, value in obj.items())
-    if isinstance(obj, (list, tuple)) and not hasattr(obj, "_fields"):
-        return type(obj)(_as_it_is_now(value) for value in obj)
+        copied = copy.copy(obj)
+        for key, value in obj.items():
+            dict.__setitem__(copied, key, _as_it_is_now(value))
+        return copied
+    if isinstance(obj, list):
+        copied = copy.copy(obj)
+        list.__setitem__(copied, slice(None), [_as_it_is_now(value) for value in obj])
+        return copied
+    if isinstance(obj, tuple):
+        copied = tuple.__new__(type(obj), [_as_it_is_now(value) for value in obj])
+        if hasattr(obj, "__dict__"):
+            vars(copied).update(vars(obj))
+        return copied
     return obj
 
 

@@ -22,10 +22,11 @@ from argosy._programs import mode
 from argosy._support import ArgumentError, dtype_name, is_operand
 from argosy.base.parameter import EagerParamBase  # noqa: F401
 
-from . import atomic_file, gguf, pickle_reader, pickle_writer
+from . import atomic_file, gguf, pickle_reader, pickle_writer, tensor_file
 
 __all__ = ["load", "save"]
 
+_BINARY = "one tensor, binary"  # the format of use_binary_format
 _NAME_TABLE = "StructuredToParameterName@@"
 _SPLIT_TABLE = "UnpackBigParamInfor@@"  # arrays that protocol 2 had to store in parts
 _TRAILER = struct.Struct("<8sIQ")  # mark, CRC-32 and length of the pickle before it
@@ -87,11 +88,14 @@ def save(obj, path, protocol=4, **configs):
             format, any other ending Paddle's pickle.
         protocol (int): pickle protocol 2, 3 or 4. Default 4.
         format (str|None): "pickle" or "safetensors", whatever the ending. Default None.
-        configs: format; pickle_protocol, another name of protocol; use_binary_format, only False.
+        use_binary_format (bool): write `obj`, which is one tensor, as Paddle's C++ does: no pickle.
+            Default False.
+        configs: format; pickle_protocol, another name of protocol; use_binary_format.
 
     Raises:
         ValueError: a layer, an empty file name, a protocol outside 2 to 4.
         TypeError: `obj` holds a value that pickle cannot store, such as a lambda.
+        NotImplementedError: use_binary_format, and `obj` is no tensor or of a dtype that this format lacks.
         OSError: the file cannot be written; the previous file is untouched.
 
     Example:
@@ -104,11 +108,8 @@ def save(obj, path, protocol=4, **configs):
         (['bias', 'weight'], True)
     """
     file_format = _options("save", configs, ("use_binary_format", "pickle_protocol"))
-    if configs.get("use_binary_format"):
-        raise NotImplementedError(
-            "[save] use_binary_format=True is not supported: expected False. "
-            "Do this: leave it out, or save to a .safetensors file."
-        )
+    if _binary(configs.get("use_binary_format", False), obj):
+        file_format = _BINARY
     protocol = configs.get("pickle_protocol", protocol)
     if not isinstance(protocol, int) or isinstance(protocol, bool):
         raise ValueError(
@@ -139,6 +140,21 @@ def save(obj, path, protocol=4, **configs):
         )
     with atomic_file.atomic_writer(name) as file:
         _write(obj, file, protocol, file_format, trailer=True)
+
+
+def _binary(wanted, obj):
+    """use_binary_format, checked."""
+    if not isinstance(wanted, bool):
+        raise TypeError(
+            f"[save] use_binary_format: expected a bool, got {type(wanted).__name__}. Do this: pass True or"
+            " False."
+        )
+    if wanted and not is_operand(obj):
+        raise NotImplementedError(
+            f"[save] use_binary_format=True: expected one Tensor, got {type(obj).__name__}. Do this: leave"
+            " it out."
+        )
+    return wanted
 
 
 @_at_once
@@ -328,6 +344,9 @@ def _write(obj, file, protocol, file_format, trailer):
     if file_format == "safetensors":
         file.write(_to_safetensors(obj))
         return
+    if file_format == _BINARY:
+        file.write(tensor_file.to_bytes(_array_of(obj), _dtype_name(obj)))
+        return
     checksum = size = 0
 
     def write(piece):
@@ -443,6 +462,12 @@ def _allowed(allow):
 def _read(file, size, file_format, return_numpy, keep_names, allow):
     if file_format == "safetensors":
         return _from_safetensors(file.read(), return_numpy)
+    start = file.tell()
+    if tensor_file.is_head(file.read(tensor_file.HEAD_BYTES)):
+        file.seek(start)
+        array, dtype = tensor_file.from_bytes(file.read())
+        return array if return_numpy else _tensor_of(array, dtype)
+    file.seek(start)
     expected = None
     if size > _TRAILER.size and not isinstance(file, io.BytesIO):
         file.seek(-_TRAILER.size, os.SEEK_END)

@@ -1,5 +1,6 @@
 """Saving on another thread."""
 
+import collections
 import io
 import os
 import subprocess
@@ -26,6 +27,48 @@ def test_what_is_saved_is_what_was(tmp_path):
     assert loaded["nested"]["list"][1:] == [3, "text"] and loaded["nested"]["none"] is None
     layer.set_state_dict(loaded)
     assert (layer.weight.numpy() == before).all()
+
+
+class Settings(dict):
+    """Its constructor takes something else than dict's."""
+
+    def __init__(self, number, **values):
+        super().__init__(**values)
+        self.number = number
+
+
+class Pairs(list):
+    def __init__(self, first, second):
+        super().__init__([first, second])
+
+
+Named = collections.namedtuple("Named", ["x", "y"])
+
+
+def test_classes_of_users_are_copied_without_their_constructors(tmp_path):
+    path, x = str(tmp_path / "x"), argosy.ones([2])
+    state = collections.defaultdict(list, {"a": x})
+    for value in (
+        state,
+        Settings(3, a=x),
+        collections.OrderedDict(a=x),
+        {"a": x, "more": [Settings(1, b=x), Pairs(x, 2), Named(x, 3), collections.deque([1])]},
+    ):
+        x.set_value(argosy.ones([2]))
+        argosy.save(value, path)
+        saved_at_once = type(argosy.load(path, allow="anything"))  # state dicts become plain ones
+        argosy.async_save(value, path)
+        x.zero_()
+        argosy.clear_async_save_task_queue()
+        loaded = argosy.load(path, allow="anything")
+        assert type(loaded) is saved_at_once and loaded["a"].tolist() == [1.0, 1.0]
+    settings, pairs, named, rest = loaded["more"]
+    assert settings.number == 1 and settings["b"].tolist() == [1.0, 1.0]
+    assert type(pairs) is Pairs and pairs[0].tolist() == [1.0, 1.0] and pairs[1] == 2
+    assert type(named) is Named and named.y == 3
+    assert named.x[1].tolist() == [1.0, 1.0]  # load leaves tensors in such tuples as (name, array)
+    assert list(rest) == [1]
+    assert state["new"] == []  # the caller's own
 
 
 def test_many_at_once_are_all_there(tmp_path):

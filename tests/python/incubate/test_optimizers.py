@@ -37,12 +37,41 @@ def test_model_average():
     with average.apply():
         np.testing.assert_allclose(w.numpy(), 2.0)  # 1 and 2 are the old window, 3 the new one
     np.testing.assert_allclose(w.numpy(), 3.0)
-    average.apply(need_restore=False)
-    average.restore()
+    average.apply(need_restore=False)  # nobody enters it
+    np.testing.assert_allclose(w.numpy(), 3.0)
+    for _ in range(2):
+        with average.apply(need_restore=False):
+            np.testing.assert_allclose(w.numpy(), 2.0)
+        np.testing.assert_allclose(w.numpy(), 2.0)
+        average.restore()
+        np.testing.assert_allclose(w.numpy(), 3.0)
+    with pytest.raises(KeyError), average.apply():
+        raise KeyError("of the body")
     np.testing.assert_allclose(w.numpy(), 3.0)
     w.sum().backward()
     average.clear_grad()
     np.testing.assert_array_equal(w.grad.numpy(), 0.0)
+
+
+def _windows(values, rate, least, most):
+    """Averages after each step, from all values that were seen."""
+    start = old = 0
+    for k in range(1, len(values) + 1):
+        if k - start >= least and k - start >= min(most, int(k * rate)):
+            old, start = start, k
+        yield np.mean(values[old:k])
+
+
+@pytest.mark.parametrize("rate, least, most", [(0.5, 2, 4), (0.34, 1, 100), (0.1, 3, 3)])
+def test_model_average_by_windows(rate, least, most):
+    values = [1.0, 3.0, 5.0, 9.0, 2.0, 7.0, 8.0, 11.0, 4.0, 6.0, 0.0, -3.0, 12.0]
+    w = paddle.create_parameter([1], "float32")
+    average = ModelAverage(rate, [w], min_average_window=least, max_average_window=most)
+    for value, want in zip(values, _windows(values, rate, least, most), strict=True):
+        w.set_value(np.array([value], "float32"))
+        average.step()
+        with average.apply():
+            np.testing.assert_allclose(w.numpy(), want, rtol=1e-6)
 
 
 @pytest.mark.parametrize("minimize", [minimize_bfgs, minimize_lbfgs])

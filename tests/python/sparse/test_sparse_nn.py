@@ -106,6 +106,40 @@ def test_layers():
     assert values.tolist() == [0, 3, 6]
 
 
+@pytest.mark.parametrize("kind", ["BatchNorm", "SyncBatchNorm"])
+def test_batch_norms_use_running_statistics_in_evaluation(kind):
+    x, _ = image(1, 4, 4, 4, 3)
+    values = x.values().numpy()
+    norm = getattr(nn, kind)(3, 0.7, 1e-3)
+    for _ in range(2):
+        got = norm(x).values().numpy()
+        want = (values - values.mean(0)) / np.sqrt(values.var(0) + 1e-3)
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+    share = 1 - 0.7**2
+    mean, variance = share * values.mean(0), 0.7**2 + share * values.var(0)
+    np.testing.assert_allclose(norm._mean.numpy(), mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(norm._variance.numpy(), variance, rtol=1e-4)
+    norm.eval()
+    want = (values - mean) / np.sqrt(variance + 1e-3)
+    np.testing.assert_allclose(norm(x).values().numpy(), want, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(norm._mean.numpy(), mean, rtol=1e-4, atol=1e-6)  # as it was
+
+
+def test_converting_to_sync_batch_norms():
+    dense = argosy.nn.BatchNorm2D(2)
+    net = argosy.nn.Sequential(nn.BatchNorm(3), argosy.nn.Sequential(dense, nn.ReLU()))
+    weight = net[0].weight
+    assert nn.SyncBatchNorm.convert_sync_batchnorm(net) is net
+    assert type(net[0]) is nn.SyncBatchNorm and net[0].weight is weight
+    assert type(net[1][0]) is argosy.nn.SyncBatchNorm and net[1][0].weight is dense.weight
+    assert type(nn.SyncBatchNorm.convert_sync_batchnorm(dense)) is argosy.nn.SyncBatchNorm
+    named = nn.SyncBatchNorm(3, 0.9, 1e-5, None, None, "NCHW", "sync")  # no use_global_stats here
+    assert named._use_global_stats is None and named._mean.name == "sync_mean"
+    for layer, wrong in ((nn.BatchNorm, "NCDHW"), (nn.SyncBatchNorm, "HWC")):
+        with pytest.raises(ValueError, match=f"data_format: expected one of N.*got '{wrong}'"):
+            layer(3, data_format=wrong)
+
+
 def test_wrong_arguments():
     x, _ = image(1, 4, 4, 4, 2)
     w = argosy.ones([2, 2, 2, 2, 3], "float64")

@@ -46,3 +46,13 @@ def test_full_of_a_complex_number_is_complex128():
     assert argosy.full([2], 1 + 2j).dtype == argosy.complex128
     assert argosy.full([2], 1 + 2j, "complex64").dtype == argosy.complex64
     assert argosy.full([2], 7).dtype == argosy.full([2], 7.5).dtype == argosy.float32
+
+
+@pytest.mark.parametrize("function", [argosy.concat, argosy.stack])
+def test_lists_of_tensors_that_are_not_given(function):
+    for call in (function, lambda: function(axis=0), lambda: function(None)):
+        with pytest.raises(TypeError, match="x is missing: expected a list of Tensors, got None"):
+            call()
+    with pytest.raises(ValueError, match="needs at least one tensor"):
+        function([])
+    assert function(tensors=[argosy.ones([1])]).shape[-1] == 1

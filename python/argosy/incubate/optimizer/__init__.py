@@ -6,5 +6,13 @@ from argosy.optimizer.lars_momentum import LarsMomentumOptimizer
 from . import functional
 from .lookahead import LookAhead
 from .model_average import ModelAverage
+from .recompute import RecomputeOptimizer
 
-__all__ = ["LBFGS", "LarsMomentumOptimizer", "LookAhead", "ModelAverage", "functional"]
+__all__ = [
+    "LBFGS",
+    "LarsMomentumOptimizer",
+    "LookAhead",
+    "ModelAverage",
+    "RecomputeOptimizer",
+    "functional",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from argosy import tensor
@@ -23,7 +25,7 @@ def _entry(state, key):
 class ModelAverage:
     """Average of the parameters over the last steps, to evaluate with.
 
-    The window is ``average_window_rate`` times the number of steps, kept between
+    The window is ``average_window_rate`` times the number of steps, rounded down and kept between
     ``min_average_window`` and ``max_average_window``. Call :meth:`step` after the optimizer's step;
     inside ``with average.apply():`` the parameters are their averages.
 
@@ -46,7 +48,10 @@ class ModelAverage:
         [2.0]
         >>> x.tolist()
         [3.0]
-        >>> held = average.apply(need_restore=False)
+        >>> with average.apply(need_restore=False):
+        ...     pass
+        >>> x.tolist()
+        [2.0]
         >>> average.restore()
         >>> average.clear_grad()
         >>> average.minimize(x.sum())
@@ -80,7 +85,8 @@ class ModelAverage:
         with no_grad():
             for total, parameter in zip(self._sums, self._parameters):
                 total.add_(parameter)
-            window = min(self._most, self._steps * self._rate)
+            # (In float32, as Paddle counts: 0.29 * 100 is 28 or 29.)
+            window = min(self._most, int(np.float32(self._steps) * np.float32(self._rate)))
             if self._count >= self._least and self._count >= window:
                 self._old_sums, self._old_count = self._sums, self._count
                 self._sums = [tensor.zeros_like(p) for p in self._parameters]
@@ -163,24 +169,29 @@ class ModelAverage:
             )
         return value.clone()
 
+    @contextlib.contextmanager
     def apply(self, executor=None, need_restore=True):
-        """Puts the averages into the parameters; as a context manager, until its end.
+        """A context in which the parameters are their averages. Without ``with`` nothing happens.
 
         Args:
             executor: has no effect.
-            need_restore (bool): False keeps them after the end of the context.
+            need_restore (bool): False keeps the averages after the end of the context, until
+                :meth:`restore`.
 
         Returns:
-            This object, a context manager.
+            The context manager.
         """
         no_effect("ModelAverage.apply", _AT_ONCE, executor=(executor, None))
         self._kept = [p.detach().clone() for p in self._parameters]
-        self._need_restore = need_restore
         count = max(self._count + self._old_count, 1)
         with no_grad():
             for p, new, old in zip(self._parameters, self._sums, self._old_sums):
                 p.copy_((new + old) / count)
-        return self
+        try:
+            yield
+        finally:
+            if need_restore:
+                self.restore()
 
     def restore(self, executor=None):
         """Puts the parameters back that :meth:`apply` replaced.
@@ -195,11 +206,3 @@ class ModelAverage:
             for p, kept in zip(self._parameters, self._kept):
                 p.set_value(kept)
         self._kept = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        if self._need_restore:
-            self.restore()
-        return False

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from argosy import nn
-from argosy._support import no_effect
+from argosy._support import check_choice, no_effect
 from argosy.nn.layer._forwarding import ForwardingLayer, Ranked, keeps
-from argosy.nn.layer.norm import over_processes
+from argosy.nn.layer.norm import _BatchNormBase, over_processes
 from argosy.sparse.nn import functional
 from argosy.sparse.unary import check
 
@@ -100,6 +100,9 @@ class BatchNorm(nn.BatchNorm1D):
     Shape:
         Sparse [N, .., C], with the input's places.
 
+    Raises:
+        ValueError: another data_format.
+
     Paper: Batch Normalization (https://arxiv.org/abs/1502.03167).
 
     Example:
@@ -107,6 +110,8 @@ class BatchNorm(nn.BatchNorm1D):
         >>> argosy.sparse.nn.BatchNorm(3)(x).shape
         paddle.Size([1, 2, 2, 2, 3])
     """
+
+    _FORMATS = ("NDHWC", "NHWC")
 
     def __init__(
         self,
@@ -119,6 +124,7 @@ class BatchNorm(nn.BatchNorm1D):
         use_global_stats=None,
         name=None,
     ):
+        check_choice(type(self).__name__, "data_format", data_format, self._FORMATS)
         super().__init__(
             num_features, momentum, epsilon, weight_attr, bias_attr, "NLC", use_global_stats, name
         )
@@ -144,8 +150,7 @@ class SyncBatchNorm(BatchNorm):
         epsilon (float): Added to the variance.
         weight_attr (ParamAttr | bool, optional): Of the scale; False for none.
         bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
-        data_format (str): 'NDHWC' or 'NHWC'.
-        use_global_stats (bool, optional): Whether to use the running statistics in training, too.
+        data_format (str): As of the dense layer. Stored values have the channels last whatever it says.
 
     Shape:
         Sparse [N, .., C], with the input's places.
@@ -156,6 +161,22 @@ class SyncBatchNorm(BatchNorm):
         paddle.Size([1, 2, 2, 2, 3])
     """
 
+    _FORMATS = ("NCHW", "NHWC", "NCDHW", "NDHWC", "NCL", "NLC", "NC")
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        name=None,
+    ):
+        super().__init__(
+            num_features, momentum, epsilon, weight_attr, bias_attr, data_format, None, name
+        )
+
     def forward(self, input):  # noqa: A002
         check("SyncBatchNorm", input)
         joined = over_processes(self, input.values())
@@ -163,13 +184,13 @@ class SyncBatchNorm(BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):
-        """Makes each BatchNorm in a layer a SyncBatchNorm, which has its parameters.
+        """Makes each BatchNorm in a layer a SyncBatchNorm, which has its parameters. Dense ones become dense ones.
 
         Args:
             layer (Layer): It is changed.
 
         Returns:
-            Layer: The same.
+            Layer: The same, or what stands for it if it is a dense batch normalization itself.
 
         Example:
             >>> layer = argosy.nn.Sequential(argosy.sparse.nn.BatchNorm(3))
@@ -179,8 +200,10 @@ class SyncBatchNorm(BatchNorm):
         """
         if type(layer) is BatchNorm:
             layer.__class__ = cls
-        for child in layer.children():
-            cls.convert_sync_batchnorm(child)
+        for name, child in layer.named_children():
+            layer.add_sublayer(name, cls.convert_sync_batchnorm(child))
+        if isinstance(layer, _BatchNormBase) and not isinstance(layer, BatchNorm):
+            return nn.SyncBatchNorm.convert_sync_batchnorm(layer)
         return layer
 
 

@@ -13,6 +13,11 @@ __all__ = []
 _PUNCTUATION = string.punctuation.encode()
 
 
+def words_of(review):
+    """The words of a review, which is bytes: lower case without punctuation."""
+    return review.translate(None, _PUNCTUATION).lower().split()
+
+
 class Imdb(Dataset):
     """IMDB: 25,000 reviews for training and as many for testing (Maas et al., 2011).
 
@@ -51,7 +56,7 @@ class Imdb(Dataset):
                 known = len(parts) >= 4 and parts[0] == "aclImdb" and parts[1] in ("train", "test")
                 if not known or parts[2] not in own or not name.endswith(".txt"):
                     continue
-                words = archive.read(name).translate(None, _PUNCTUATION).lower().split()
+                words = words_of(archive.read(name))
                 counts.update(words)
                 if parts[1] == self.mode:
                     own[parts[2]].append(words)
