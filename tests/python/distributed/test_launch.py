@@ -1,5 +1,7 @@
 """argosy launch with toy programs: what they see, how failures end, that nothing stays behind."""
 
+import fcntl
+import json
 import os
 import pathlib
 import re
@@ -8,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import types
 
@@ -333,6 +336,34 @@ def test_folders_of_others_beside_states_stay(launch, tmp_path):
         assert (state / f"{name}.lock").read_text() == text
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_the_guardian_of_a_killed_launcher_is_waited_for(tmp_path, monkeypatch, ends):
+    """It has the lock until the processes of the job are gone."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    holder = {"pid": ended.pid, "host": socket.gethostname(), "job": "a job"}
+    (tmp_path / ".server.0.lock").write_text(json.dumps(holder))
+    guard = os.open(tmp_path / ".server.0.lock", os.O_RDWR)
+    fcntl.flock(guard, fcntl.LOCK_EX)
+    task = types.SimpleNamespace(kind="server", name="server.0", log="serverlog.0")
+    plan = types.SimpleNamespace(
+        log_dir=str(tmp_path / "logs"), folder="x", tasks=[task], state_dir=str(tmp_path),
+        state_is_ours=False, job="the next one",
+    )  # fmt: skip
+    if ends:
+        release = threading.Timer(1, os.close, [guard])
+        release.start()
+        began = time.monotonic()
+        folders.Folders(plan).close()
+        assert time.monotonic() - began > 0.5
+        release.join()
+    else:
+        monkeypatch.setattr(folders, "_ENDING_SECONDS", 0.3)
+        with pytest.raises(folders.Taken, match="server.0 is used by the job 'a job', launcher"):
+            folders.Folders(plan)
+        os.close(guard)
+
+
 def test_a_durability_dir_belongs_to_one_job(launch, tmp_path):
     options = (*_SMALL, "--durability=log", f"--durability_dir={tmp_path / 'kept'}")
     first = launch(_WAITS, options=options)
@@ -341,9 +372,8 @@ def test_a_durability_dir_belongs_to_one_job(launch, tmp_path):
     assert code == 1
     assert f"is used by the job '{first.job}', launcher {first.process.pid} on host" in err
     assert socket.gethostname() in err
-    # Whoever is killed has the folder no longer, once its processes are gone.
+    # Whoever is killed has the folder no longer, once its processes are gone: the next one waits for that.
     first.process.kill()
-    until(lambda: not first.members())
     (tmp_path / "end").touch()
     third = launch(_WAITS, options=options)
     code, out, err = third.wait()

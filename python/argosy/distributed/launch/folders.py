@@ -14,11 +14,15 @@ import shutil
 import socket
 import time
 
+from . import guardian
+
 __all__ = ["Folders", "Taken", "job_folder"]
 
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _BUSY = (errno.EAGAIN, errno.EACCES)
 _GUARD_SECONDS = 30
+# A launcher that was killed leaves its locks to its guardian, until that has ended the job's processes.
+_ENDING_SECONDS = 15
 _SIGNED = ("pid", "host", "job")
 
 
@@ -61,6 +65,13 @@ def _holder(path):
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _has_ended(holder):
+    """Whether it is a launcher of this host that has ended, so that its lock will be free soon."""
+    pid = holder.get("pid")
+    here = holder.get("host") == socket.gethostname()
+    return here and isinstance(pid, int) and not guardian.alive(pid)
 
 
 class Folders:
@@ -186,15 +197,20 @@ class Folders:
         for task in plan.tasks:
             if task.kind != "server":
                 continue
-            path = os.path.join(plan.state_dir, f".{task.name}.lock")
-            file = _try_lock(path)
-            if file is None:
-                who = _holder(path)
+            file = self._lock_server(os.path.join(plan.state_dir, f".{task.name}.lock"), task.name)
+            self.locks.append(file)
+            _sign(file, plan.job)
+
+    def _lock_server(self, path, name):
+        end = time.monotonic() + _ENDING_SECONDS
+        while (file := _try_lock(path)) is None:
+            who = _holder(path)
+            if not _has_ended(who) or time.monotonic() > end:
                 raise Taken(
-                    f"--durability_dir {plan.state_dir}: the state of {task.name} is used by the job "
+                    f"--durability_dir {self._plan.state_dir}: the state of {name} is used by the job "
                     f"{who.get('job', '(unknown)')!r}, launcher {who.get('pid', '(unknown)')} on host "
                     f"{who.get('host', '(unknown)')}. Do this: wait for its end or end it, or give "
                     "another folder."
                 )
-            self.locks.append(file)
-            _sign(file, plan.job)
+            time.sleep(0.02)
+        return file

@@ -41,7 +41,8 @@ def members(mark, variable="ARGOSY_JOB_MARK"):
     return found
 
 
-def _alive(pid):
+def alive(pid):
+    """Whether the process runs: one that nobody has waited for yet does not."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
@@ -53,7 +54,7 @@ def kill_members(mark, keep=(), seconds=5.0):
     """Kills all that has the mark (but keep) until there is nothing; True if it succeeded."""
     end = time.monotonic() + seconds
     while True:
-        left = [pid for pid in members(mark) if pid not in keep and _alive(pid)]
+        left = [pid for pid in members(mark) if pid not in keep and alive(pid)]
         if not left:
             return True
         if time.monotonic() > end:
