@@ -486,10 +486,10 @@ class LayerState:
             This layer.
 
         Raises:
-            ValueError: this build has no CUDA support.
+            ValueError: there is no such GPU, or this build has no CUDA support.
 
         Examples:
-            >>> if argosy.is_compiled_with_cuda():
+            >>> if argosy.device.cuda.device_count() > 0:
             ...     layer = argosy.nn.Linear(2, 3).cuda()
         """
         if device is None or isinstance(device, int):
