@@ -6,7 +6,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_of, register  # noqa: F401
 from argosy._programs.scope import set_state, set_states  # noqa: F401
-from argosy._support import check_choice, only_known, unsupported
+from argosy._support import check_choice, no_effect, only_known, unsupported
 from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
 
@@ -703,6 +703,7 @@ class Block:
         _core.program_remove_operation(self.program._handle, op._handle())
 
     def _remove_op(self, index, sync=True):
+        no_effect("Block._remove_op", "there is one Program, changed at once", sync=(sync, True))
         self.remove_op(self.ops[index])
 
     def move_op(self, op, index):

@@ -504,7 +504,7 @@ def scatter_nd(index, updates, shape, name=None):
     return _ops.scatter_nd_add(_ops.zeros(shape, updates.dtype), index, updates)
 
 
-def _index_list(x, indices):
+def _index_list(indices):
     """Index tensors with masks opened."""
     out = []
     for i in indices:
@@ -536,7 +536,7 @@ def index_put(x, indices, value, accumulate=False, name=None):
         >>> argosy.index_put(argosy.zeros([3]), (argosy.to_tensor([1]),), argosy.to_tensor(5.0)).tolist()
         [0.0, 5.0, 0.0]
     """
-    return _ops.index_put(x, value, *_index_list(x, indices), accumulate)
+    return _ops.index_put(x, value, *_index_list(indices), accumulate)
 
 
 @method
@@ -554,7 +554,7 @@ def index_put_(x, indices, value, accumulate=False, name=None):
         >>> x.index_put_((argosy.to_tensor([1]),), argosy.to_tensor(5.0)).tolist()
         [0.0, 5.0, 0.0]
     """
-    return _ops.index_put_(x, value, *_index_list(x, indices), accumulate)
+    return _ops.index_put_(x, value, *_index_list(indices), accumulate)
 
 
 @method
