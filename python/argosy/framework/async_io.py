@@ -16,18 +16,24 @@ logger = logging.getLogger(__name__)
 
 _lock = threading.Lock()
 _tasks = []  # of the process, guarded by _lock: those that nobody waited for yet
+_last = []  # guarded by _lock: the one that was started last, if any
 
 
 class _Task(threading.Thread):
-    """Writes one file. No daemon: the interpreter waits for it before it ends."""
+    """Writes one file, after the task before it: of two for one path the later one stays. No daemon: the
+    interpreter waits for it before it ends."""
 
-    def __init__(self, obj, path, protocol, configs):
+    def __init__(self, obj, path, protocol, configs, before):
         super().__init__(name="argosy async_save")
+        self.before = before
         self.arguments = (obj, path, protocol)
         self.configs = configs
         self.error = None
 
     def run(self):
+        if self.before is not None:
+            self.before.join()
+            self.before = None
         try:
             save(*self.arguments, **self.configs)
         except Exception as error:  # raised to whoever waits, and logged, as perhaps nobody does
@@ -63,7 +69,8 @@ def _as_it_is_now(obj):
 
 
 def async_save(obj, path, protocol=4, sync_other_task=False, **configs):
-    """Saves a state dict on another thread, as it is at the time of the call.
+    """Saves a state dict on another thread, as it is at the time of the call. Files are written in the order
+    of the calls.
 
     Args:
         obj (dict): State dict; its tensors are copied before the call returns.
@@ -92,9 +99,11 @@ def async_save(obj, path, protocol=4, sync_other_task=False, **configs):
         )
     if sync_other_task:
         clear_async_save_task_queue()
-    task = _Task(_as_it_is_now(obj), path, protocol, configs)
+    copied = _as_it_is_now(obj)
     with _lock:
         _tasks[:] = [t for t in _tasks if t.is_alive() or t.error is not None]
+        task = _Task(copied, path, protocol, configs, _last[0] if _last else None)
+        _last[:] = [task]
         _tasks.append(task)
         task.start()
 

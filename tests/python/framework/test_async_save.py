@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
 import argosy
+from argosy.framework import async_io
 
 
 def test_what_is_saved_is_what_was(tmp_path):
@@ -27,6 +29,21 @@ def test_what_is_saved_is_what_was(tmp_path):
     assert loaded["nested"]["list"][1:] == [3, "text"] and loaded["nested"]["none"] is None
     layer.set_state_dict(loaded)
     assert (layer.weight.numpy() == before).all()
+
+
+def test_of_two_saves_to_one_path_the_later_one_stays(tmp_path, monkeypatch):
+    path, written = str(tmp_path / "model.pdparams"), []
+
+    def slow_at_first(obj, path, protocol):
+        time.sleep(0 if written else 0.5)
+        argosy.save(obj, path, protocol)
+        written.append(obj["step"])
+
+    monkeypatch.setattr(async_io, "save", slow_at_first)
+    for step in range(3):
+        argosy.async_save({"step": step}, path)
+    argosy.clear_async_save_task_queue()
+    assert written == [0, 1, 2] and argosy.load(path)["step"] == 2
 
 
 class Settings(dict):
