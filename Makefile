@@ -64,7 +64,7 @@ fuzz: build  ## feed the loaders mutated files for FUZZ_SECONDS each, make FUZZ_
 	  build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
 	@for name in $(PYTHON_FUZZERS); do echo "$$name:"; $(PY) tests/fuzz/$${name}_fuzz.py \
 	  $(FUZZ_SECONDS) build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
-	@$(PY) -m tests.fuzz.calls --calls $(FUZZ_CALLS) --seed $$(date +%s) --jobs $(JOBS)
+	@ARGOSY_ALLOCATOR=guard $(PY) -m tests.fuzz.calls --calls $(FUZZ_CALLS) --seed $$(date +%s) --jobs $(JOBS)
 
 lint: build  ## format, style, layers, floors, locks, tests unrun or without assertion, headers that do not compile alone
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh

@@ -15,7 +15,9 @@ exceptions are fine. Found is a call that
 
 Each is made shorter as long as it fails in the same way, and printed. The exit code is 1 if any was
 found. Call number i depends on S and i alone. Under the address sanitizer, whose memory cannot be
-limited in this way, set ASAN_OPTIONS=max_allocation_size_mb=1024.
+limited in this way, set ASAN_OPTIONS=max_allocation_size_mb=1024. With ARGOSY_ALLOCATOR=guard what
+reads or writes past a tensor ends the process, at full speed; `GLIBC_TUNABLES=glibc.malloc.check=3
+LD_PRELOAD=libc_malloc_debug.so.0` does so for what writes past other memory.
 """
 
 import argparse

@@ -93,7 +93,9 @@ std::span<Flag> table() {
        "Threads of the pool; 0: OMP_NUM_THREADS, else as many as there are cores. Later: "
        "set_num_threads."},
       {"ARGOSY_ALLOCATOR", "pool"_s, startup,
-       "pool, or system: each block from the C library, for sanitizers."},
+       "pool; system: each block from the C library, for sanitizers; guard: each block ends at a "
+       "page "
+       "that faults when it is touched, for what reads or writes past a tensor."},
       {"ARGOSY_MEMORY_LIMIT_MB", 0_i, startup,
        "Most memory to use on the CPU, in MiB; 0: no limit."},
       {"ARGOSY_DEVICE_GRAPHS", true, startup,

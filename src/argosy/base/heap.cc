@@ -1,7 +1,11 @@
 #include "argosy/base/heap.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
@@ -332,6 +336,48 @@ void SystemHeap::deallocate(void* block, size_t bytes) noexcept {
 }
 
 size_t SystemHeap::block_size(size_t bytes) const {
+  return aligned(bytes);
+}
+
+// ---- GuardHeap ----
+
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// Of the pages that may be touched for a block.
+size_t pages_of(size_t size) {
+  return (std::max<size_t>(size, 1) + kPage - 1) / kPage * kPage;
+}
+
+}  // namespace
+
+void* GuardHeap::allocate(size_t bytes) {
+  static const size_t most = cpu::available_memory();
+  const size_t size = aligned(bytes);
+  if (size < bytes || size > most || over_limit(size)) fail(bytes);
+  const size_t pages = pages_of(size);
+  void* all = mmap(nullptr, pages + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) fail(bytes);
+  char* begin = static_cast<char*>(all) + kPage;
+  if (mprotect(begin, pages, PROT_READ | PROT_WRITE) != 0) {
+    munmap(all, pages + 2 * kPage);
+    fail(bytes);
+  }
+  std::memset(begin, 0xff, pages);
+  allocated.add(size);
+  reserved.add(size);
+  return begin + pages - size;
+}
+
+void GuardHeap::deallocate(void* block, size_t bytes) noexcept {
+  const size_t size = aligned(bytes), pages = pages_of(size);
+  munmap(static_cast<char*>(block) + size - pages - kPage, pages + 2 * kPage);
+  allocated.subtract(size);
+  reserved.subtract(size);
+}
+
+size_t GuardHeap::block_size(size_t bytes) const {
   return aligned(bytes);
 }
 

@@ -268,6 +268,17 @@ class SystemHeap : public Heap {
   size_t block_size(size_t bytes) const override;
 };
 
+// ARGOSY_ALLOCATOR=guard: each block ends at a page that may not be touched, begins at most a page
+// behind another, and is full of 0xff, which is NaN: what an op reads or writes past a tensor ends
+// the process there, and what it forgets to write is seen. Every block is mapped on its own.
+class GuardHeap : public Heap {
+ public:
+  using Heap::Heap;
+  void* allocate(size_t bytes) override;
+  void deallocate(void* block, size_t bytes) noexcept override;
+  size_t block_size(size_t bytes) const override;
+};
+
 // Counts only. Its addresses are not canonical, so reading through one faults.
 class NullHeap : public Heap {
  public:

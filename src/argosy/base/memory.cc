@@ -49,12 +49,13 @@ Backend backends[kDeviceKinds] = {{map_pages, unmap_pages}, {}, {}};
 std::atomic<Heap*> heaps[kDeviceKinds][kMaxDevices];
 std::mutex heaps_mutex;
 
-bool use_system() {
-  std::string choice = flags::find("ARGOSY_ALLOCATOR").text();
-  ARGOSY_CHECK(choice == "pool" || choice == "system", invalid_argument)
-      << "[ARGOSY_ALLOCATOR] expected 'pool' or 'system', got '" << choice
-      << "'. Do this: set it to one of these, or unset it.";
-  return choice == "system";
+std::unique_ptr<Heap> make_cpu_heap(Place place, const Backend* backend) {
+  const std::string choice = flags::find("ARGOSY_ALLOCATOR").text();
+  if (choice == "pool") return std::make_unique<CpuHeap>(place, backend);
+  if (choice == "system") return std::make_unique<SystemHeap>(place);
+  if (choice == "guard") return std::make_unique<GuardHeap>(place);
+  ARGOSY_THROW(invalid_argument) << "[ARGOSY_ALLOCATOR] expected 'pool', 'system' or 'guard', got '"
+                                 << choice << "'. Do this: set it to one of these, or unset it.";
 }
 
 std::unique_ptr<Heap> make_heap(Place place) {
@@ -66,12 +67,7 @@ std::unique_ptr<Heap> make_heap(Place place) {
       << static_cast<int>(place.index)
       << ". Do this: use CPUPlace(), or install a build with CUDA.";
   if (place.kind == DeviceKind::cuda) return std::make_unique<PooledHeap>(place, backend, 512);
-  std::unique_ptr<Heap> heap;
-  if (use_system()) {
-    heap = std::make_unique<SystemHeap>(place);
-  } else {
-    heap = std::make_unique<CpuHeap>(place, backend);
-  }
+  std::unique_ptr<Heap> heap = make_cpu_heap(place, backend);
   int64_t limit = flags::find("ARGOSY_MEMORY_LIMIT_MB").integer();
   heap->set_limit(static_cast<size_t>(std::max<int64_t>(limit, 0)) << 20);
   return heap;

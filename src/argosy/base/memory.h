@@ -13,7 +13,8 @@
 // chunk pool over the driver's functions (set_backend). The null place hands out addresses that
 // cannot be dereferenced and only counts, so that a model larger than any machine can be dry-run.
 //
-// ARGOSY_ALLOCATOR=system passes each CPU block to the C library, for sanitizers;
+// ARGOSY_ALLOCATOR=system passes each CPU block to the C library, for sanitizers; =guard ends each
+// at a page that faults;
 // ARGOSY_MEMORY_LIMIT_MB is set_limit of the CPU at the start.
 namespace argosy::memory {
 
@@ -38,8 +39,8 @@ ARGOSY_API size_t block_size(Place place, size_t bytes);
 
 // Memory that other processes of this host map too, for tensors that are exchanged with them. From
 // now on allocate_shared() takes blocks of [begin, begin + bytes), which stays mapped for ever.
-// Once in the life of a process: false, and without effect, later, and where
-// ARGOSY_ALLOCATOR=system.
+// Once in the life of a process: false, and without effect, later, and where ARGOSY_ALLOCATOR is
+// not pool.
 ARGOSY_API bool share(char* begin, size_t bytes);
 // As allocate of the CPU does; a block of more than 64 KiB from the memory given to share(), as
 // long as that has room.
