@@ -198,3 +198,77 @@ def test_sizes_that_are_known_when_a_program_runs(loss):
 def test_paddings_that_cannot_be_counted():
     with pytest.raises(MemoryError, match=r"\[pad\] axis 2 .* more elements than can be counted"):
         F.pad(f(1, 1, 3, 3), [0, 0, 2**62, 2**62])
+
+
+POINT, ROW = paddle.to_tensor(3.0), paddle.to_tensor([0])
+
+# Calls that name an axis of a tensor without dimensions: what lay behind its sizes was read.
+AXES_OF_A_POINT = {
+    "gather": lambda x: paddle.gather(x, ROW),
+    "index_select": lambda x: paddle.index_select(x, ROW),
+    "index_add": lambda x: paddle.index_add(x, ROW, 0, paddle.ones([1])),
+    "slice": lambda x: paddle.slice(x, [0], [0], [1]),
+    "strided_slice": lambda x: paddle.strided_slice(x, [0], [0], [1], [1]),
+    "slice_scatter": lambda x: paddle.slice_scatter(x, x, [0], [0], [1], [1]),
+    "select_scatter": lambda x: paddle.select_scatter(x, x, 0, 0),
+    "split": lambda x: paddle.split(x, 1, 0),
+    "unbind": lambda x: paddle.unbind(x, 0),
+    "unique": lambda x: paddle.unique(x, axis=0),
+    "cosine_similarity": lambda x: F.cosine_similarity(x, x, axis=0),
+    "trapezoid of positions": lambda x: paddle.trapezoid(paddle.ones([3]), x),
+    "cumulative_trapezoid of positions": lambda x: paddle.cumulative_trapezoid(paddle.ones([3]), x),
+    "product_of_others": ops.product_of_others,
+    "channel_window_sum": lambda x: ops.channel_window_sum(x, -1),
+    "split_like": lambda x: ops.split_like(f(1, 3), [f(1, 3), x, f(1, 3)], 0),
+}
+
+
+@pytest.mark.parametrize("name", AXES_OF_A_POINT)
+@pytest.mark.parametrize("static", [False, True])
+def test_a_tensor_without_dimensions_has_no_axis(name, static):
+    refused = pytest.raises(
+        (ValueError, IndexError), match="a tensor of 0|0-d|dimension|equal sizes"
+    )
+    if not static:
+        with refused:
+            AXES_OF_A_POINT[name](POINT)
+        return
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()), refused:
+            AXES_OF_A_POINT[name](paddle.static.data("x", [], "float32"))
+    finally:
+        paddle.disable_static()
+
+
+def test_operations_that_take_a_point_as_one_element():
+    for call in (paddle.sort, paddle.argsort, paddle.squeeze, F.softmax, F.gumbel_softmax):
+        for axis in (0, -1):
+            assert call(POINT, axis=axis).shape == []
+
+
+def test_axes_from_the_end():
+    x = paddle.arange(6, dtype="float32").reshape([2, 3])
+    expected = [[1.0, 3.0, 3.0], [7.0, 12.0, 9.0]]
+    assert ops.channel_window_sum(x, -1, 1, 1).tolist() == expected
+
+
+def test_pieces_that_do_not_make_up_the_whole():
+    with pytest.raises(ValueError, match=r"\[split_like\] the pieces must make up x: .*\[5, 3\]"):
+        ops.split_like(f(4, 3), [f(2, 3), f(3, 3)], 0)
+    assert [p.shape for p in ops.split_like(f(5, 3), [f(2, 3), f(3, 3)], 0)] == [[2, 3], [3, 3]]
+
+
+def test_positions_of_other_dimensions():
+    y = paddle.ones([2, 3])
+    with pytest.raises(ValueError, match=r"\[trapezoid\] x must have one dimension or those of y"):
+        paddle.trapezoid(y, paddle.ones([2, 2, 3]))
+    with pytest.raises(ValueError, match=r"\[cumulative_trapezoid\] x must have one dimension"):
+        paddle.cumulative_trapezoid(y, POINT)
+    x = paddle.to_tensor([[0.0, 1.0, 3.0], [0.0, 2.0, 4.0]])
+    assert paddle.trapezoid(paddle.ones([1, 3]), x).tolist() == [3.0, 4.0]
+
+
+def test_an_empty_weight_is_filled_with_nothing():
+    for shape in ([1, 2, 3, 0], [3, 2, 5, 0], [0, 2, 3], [2, 0, 3]):
+        assert ops.dirac_fill(shape, 1, "float32").shape == shape

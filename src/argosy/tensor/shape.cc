@@ -43,6 +43,11 @@ void Shape::erase(int at) {
   for (int i = at; i < rank_; ++i) d_[i] = d_[i + 1];
 }
 
+void Shape::absent(int i) const {
+  ARGOSY_THROW(axis) << "A tensor of shape " << *this << " has no dimension " << i
+                     << ". Do this: check the axes and the number of dimensions.";
+}
+
 int64_t Shape::numel() const {
   int64_t n = 1;
   bool unknown = false, overflow = false;
@@ -100,6 +105,14 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b) {
 }
 
 int normalize_axis(const char* op, int64_t axis, int rank, ErrorKind kind) {
+  if (rank == 0) [[unlikely]]
+    Thrower{kind} & Message() << '[' << op
+                              << "] axis is out of range: a tensor of 0 dimensions has "
+                              << "none, got " << axis << ". Do this: unsqueeze it.";
+  return normalize_axis_of_any(op, axis, rank, kind);
+}
+
+int normalize_axis_of_any(const char* op, int64_t axis, int rank, ErrorKind kind) {
   int64_t range = rank > 0 ? rank : 1;
   if (axis < -range || axis >= range) [[unlikely]]
     Thrower{kind} & Message() << '[' << op << "] axis is out of range: expected " << -range

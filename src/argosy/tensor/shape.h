@@ -28,9 +28,17 @@ class ARGOSY_API Shape {
   static Shape filled(int rank, int64_t value);
 
   int rank() const { return rank_; }
-  int64_t operator[](int i) const { return d_[i]; }
-  int64_t& operator[](int i) { return d_[i]; }
-  int64_t back() const { return d_[rank_ - 1]; }
+  // Raises where there is no such dimension: what operations made of axes that do not fit the rank
+  // was read and written outside of the sizes.
+  int64_t operator[](int i) const {
+    check(i);
+    return d_[i];
+  }
+  int64_t& operator[](int i) {
+    check(i);
+    return d_[i];
+  }
+  int64_t back() const { return (*this)[rank_ - 1]; }
   const int64_t* data() const { return d_; }
   int64_t* data() { return d_; }
   const int64_t* begin() const { return d_; }
@@ -58,6 +66,12 @@ class ARGOSY_API Shape {
   }
 
  private:
+  void check(int i) const {
+    if (static_cast<unsigned>(i) >= rank_) [[unlikely]]
+      absent(i);
+  }
+  [[noreturn]] void absent(int i) const;
+
   int64_t d_[kMaxRank];
   uint8_t rank_ = 0;
 };
@@ -69,5 +83,9 @@ ARGOSY_API Shape broadcast(const char* op, const Shape& a, const Shape& b);
 // Python's negative axes; raises `kind` naming op, axis and rank.
 ARGOSY_API int normalize_axis(const char* op, int64_t axis, int rank,
                               ErrorKind kind = ErrorKind::axis);
+// The same for operations that take a tensor without dimensions as one of one element: its axis is
+// 0. No size may be asked of that axis.
+ARGOSY_API int normalize_axis_of_any(const char* op, int64_t axis, int rank,
+                                     ErrorKind kind = ErrorKind::axis);
 
 }  // namespace argosy

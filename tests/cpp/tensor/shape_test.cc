@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cpp/tensors.h"
@@ -45,6 +47,25 @@ TEST(Shape, InsertsAndErases) {
             "Shape [2, 4] has no place -1 for a dimension.");
   EXPECT_EQ(error_of(ErrorKind::index, [&] { s.erase(2); }), "Shape [2, 4] has no dimension 2.");
   EXPECT_EQ(s, Shape({2, 4}));
+}
+
+TEST(Shape, HasNoSizesOutside) {
+  Shape none, two{3, 4};
+  for (int i : {-1, 2, 9})
+    EXPECT_EQ(error_of(ErrorKind::axis, [&] { (void)two[i]; }),
+              "A tensor of shape [3, 4] has no dimension " + std::to_string(i) +
+                  ". Do this: check the axes and the number of dimensions.");
+  EXPECT_EQ(error_of(ErrorKind::axis, [&] { none[0] = 1; }),
+            error_of(ErrorKind::axis, [&] { (void)std::as_const(none)[0]; }));
+  EXPECT_THROW((void)none.back(), Error);
+}
+
+TEST(Shape, AxesOfATensorWithoutDimensions) {
+  EXPECT_EQ(normalize_axis_of_any("sort", -1, 0), 0);
+  EXPECT_THROW(normalize_axis_of_any("sort", 1, 0), Error);
+  EXPECT_EQ(error_of(ErrorKind::axis, [] { normalize_axis("gather", 0, 0); }),
+            "[gather] axis is out of range: a tensor of 0 dimensions has none, got 0. Do this: "
+            "unsqueeze it.");
 }
 
 TEST(Shape, Equality) {
@@ -154,9 +175,9 @@ TEST(NormalizeAxis, CountsFromTheEnd) {
       EXPECT_EQ(normalize_axis("f", axis, rank), axis);
       EXPECT_EQ(normalize_axis("f", axis - rank, rank), axis);
     }
-  // A number has axes 0 and -1.
-  EXPECT_EQ(normalize_axis("f", 0, 0), 0);
-  EXPECT_EQ(normalize_axis("f", -1, 0), 0);
+  // Some operations take a number as one element.
+  EXPECT_EQ(normalize_axis_of_any("f", 0, 0), 0);
+  EXPECT_EQ(normalize_axis_of_any("f", -1, 0), 0);
 }
 
 TEST(NormalizeAxis, ErrorsNameOpAxisAndRank) {

@@ -32,7 +32,7 @@ SortShape shape_around(const Shape& shape, int axis) {
 }
 SortShape shape_around(const KernelFrame& f, int64_t axis) {
   const Shape& shape = f.in[0].shape();
-  return shape_around(shape, normalize_axis(f.name(), axis, shape.rank()));
+  return shape_around(shape, normalize_axis_of_any(f.name(), axis, shape.rank()));
 }
 
 // Elements first .. first + count of the sorted rows.

@@ -71,9 +71,7 @@ void gumbel_infer(InferContext& c, const GumbelAttrs& a) {
   ARGOSY_CHECK(a.temperature > 0, invalid_argument)
       << "[gumbel_softmax] temperature must be positive, got " << a.temperature
       << ". Do this: pass 1.0; smaller ones come closer to one-hot.";
-  ARGOSY_CHECK(c.in[0].rank() > 0, invalid_argument)
-      << "[gumbel_softmax] x must have an axis, got a 0-d tensor. Do this: unsqueeze it.";
-  normalize_axis(c.name(), a.axis, c.in[0].rank());
+  normalize_axis_of_any(c.name(), a.axis, c.in[0].rank());
 }
 
 template <class T>
@@ -92,10 +90,9 @@ void gumbel_run(KernelFrame& f, const GumbelAttrs& a) {
   const Tensor& soft = f.out[1];
   const int64_t size = x.numel();
   if (size == 0) return;
-  int axis = normalize_axis(f.name(), a.axis, x.rank());
-  int64_t outer = 1, inner = 1;
-  for (int i = 0; i < x.rank(); ++i)
-    if (i != axis) (i < axis ? outer : inner) *= x.dim(i);
+  int axis = normalize_axis_of_any(f.name(), a.axis, x.rank());
+  int64_t outer = 1, n = 1, inner = 1;
+  for (int i = 0; i < x.rank(); ++i) (i < axis ? outer : i == axis ? n : inner) *= x.dim(i);
   dispatch_floating(x.dtype(), [&]<class T>(T) {
     using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
     std::vector<Real> u(static_cast<size_t>(size));
@@ -106,9 +103,9 @@ void gumbel_run(KernelFrame& f, const GumbelAttrs& a) {
       Real noise = -std::log(-std::log(u[static_cast<size_t>(i)]));
       to[i] = T((static_cast<Real>(from[i]) + noise) / static_cast<Real>(a.temperature));
     }
-    cpu::softmax(x.dtype(), to, to, outer, x.dim(axis), inner);
+    cpu::softmax(x.dtype(), to, to, outer, n, inner);
     if (a.hard)
-      one_hot_of_largest(to, f.out[0].data<T>(), outer, x.dim(axis), inner);
+      one_hot_of_largest(to, f.out[0].data<T>(), outer, n, inner);
     else
       op::copy_into(f.out[0], soft);
   });

@@ -28,7 +28,7 @@ Rows rows_of(const Shape& shape, int64_t axis) {
 void softmax_infer(op::InferContext& c, const SoftmaxAttrs& a) {
   const Shape& x = c.in[0].shape();
   if (x.rank() > 0)
-    normalize_axis(c.name(), a.axis, x.rank());
+    normalize_axis_of_any(c.name(), a.axis, x.rank());
   else
     ARGOSY_CHECK(a.axis == 0 || a.axis == -1, invalid_argument)
         << '[' << c.name() << "] axis of a 0-d tensor must be 0 or -1, got " << a.axis

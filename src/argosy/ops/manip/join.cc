@@ -4,6 +4,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/kernels.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/operands.h"
 
 // concat, stack, split.
 namespace argosy::ops {
@@ -23,35 +24,39 @@ int axis_of(const char* op, const JoinAxisAttrs& a, int rank) {
   return normalize_axis(op, a.axis[0], rank);
 }
 
-void concat_infer(InferContext& c, const JoinAxisAttrs& a) {
-  auto parts = c.in.list(0);
-  ARGOSY_CHECK(!parts.empty(), invalid_argument)
-      << "[concat] needs at least one tensor, got an empty list. Do this: check that the list was "
-         "filled.";
+// The form of the tensors joined along axis; raises where they do not fit.
+Shape joined(const char* name, std::span<const Tensor> parts, int axis) {
   Shape out = parts[0].shape();
-  ARGOSY_CHECK(out.rank() > 0, invalid_argument)
-      << "[concat] tensors must have an axis to be joined along, tensor 0 is " << parts[0]
-      << ". Do this: use stack.";
-  if (!a.axis.symbols.empty()) {
-    c.out[0] = {Shape::filled(out.rank(), kUnknown), parts[0].dtype()};
-    return;
-  }
-  int axis = axis_of("concat", a, out.rank());
   for (size_t i = 1; i < parts.size(); ++i) {
     const Shape& s = parts[i].shape();
     bool fits = s.rank() == out.rank();
     for (int d = 0; fits && d < out.rank(); ++d) {
       if (d == axis) continue;
-      fits = s[d] == out[d] || s[d] < 0 || out[d] < 0;
+      fits = may_equal(s[d], out[d]);
       if (out[d] < 0) out[d] = s[d];
     }
     ARGOSY_CHECK(fits, invalid_argument)
-        << "[concat] tensors must have equal sizes but on axis " << axis << ": tensor 0 is "
+        << '[' << name << "] tensors must have equal sizes but on axis " << axis << ": tensor 0 is "
         << parts[0].shape() << ", tensor " << i << " is " << s
         << ". Do this: concatenate along the axis that differs, or pad the others.";
     out[axis] = out[axis] < 0 || s[axis] < 0 ? kUnknown : out[axis] + s[axis];
   }
-  c.out[0] = {out, parts[0].dtype()};
+  return out;
+}
+
+void concat_infer(InferContext& c, const JoinAxisAttrs& a) {
+  auto parts = c.in.list(0);
+  ARGOSY_CHECK(!parts.empty(), invalid_argument)
+      << "[concat] needs at least one tensor, got an empty list. Do this: check that the list was "
+         "filled.";
+  const int rank = parts[0].rank();
+  ARGOSY_CHECK(rank > 0, invalid_argument)
+      << "[concat] tensors must have an axis to be joined along, tensor 0 is " << parts[0]
+      << ". Do this: use stack.";
+  const bool known = a.axis.symbols.empty();
+  c.out[0] = {
+      known ? joined("concat", parts, axis_of("concat", a, rank)) : Shape::filled(rank, kUnknown),
+      parts[0].dtype()};
 }
 
 // Part of `whole` along axis.
@@ -76,8 +81,18 @@ namespace {
 
 // --- the pieces of dy, as large as the parts ---
 
-void split_like_infer(InferContext& c, const JoinAxisAttrs&) {
+void split_like_infer(InferContext& c, const JoinAxisAttrs& a) {
   auto parts = c.in.list(1);
+  const Tensor& x = c.in[0];
+  if (!parts.empty() && a.axis.symbols.empty()) {
+    expect_rank(c, 0, 1, kMaxRank);
+    const Shape all = joined("split_like", parts, axis_of("split_like", a, x.rank()));
+    bool fits = all.rank() == x.rank();
+    for (int d = 0; fits && d < x.rank(); ++d) fits = may_equal(all[d], x.dim(d));
+    ARGOSY_CHECK(fits, invalid_argument)
+        << "[split_like] the pieces must make up x: x is " << x << ", together they are " << all
+        << ". Do this: pass tensors of the sizes of the pieces.";
+  }
   c.out.resize(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) c.out[i] = {parts[i].shape(), c.in[0].dtype()};
 }

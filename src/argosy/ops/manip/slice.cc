@@ -60,8 +60,8 @@ void check(const SliceAttrs& a, const Shape& x) {
       << " for shape " << x << ". Do this: pass one of each for every axis.";
 }
 
-void slice_infer(InferContext& c, const SliceAttrs& a) {
-  const Shape& x = c.in[0].shape();
+// The form of the slice; raises where there is none.
+Shape sliced(const Shape& x, const SliceAttrs& a) {
   check(a, x);
   Shape full = x;
   for (size_t i = 0; i < a.axes.size(); ++i) {
@@ -76,7 +76,11 @@ void slice_infer(InferContext& c, const SliceAttrs& a) {
   Shape out;
   for (int i = 0; i < x.rank(); ++i)
     if (!dropped(a, i)) out.push_back(full[i]);
-  c.out[0].shape = out;
+  return out;
+}
+
+void slice_infer(InferContext& c, const SliceAttrs& a) {
+  c.out[0].shape = sliced(c.in[0].shape(), a);
 }
 
 }  // namespace
@@ -107,6 +111,9 @@ Tensor slice_view(const Tensor& x, const SliceAttrs& a) {
 
 namespace {
 
+void set_slice_infer(InferContext& c, const SliceAttrs& a) {
+  sliced(c.in[0].shape(), a);
+}
 void set_slice_run(KernelFrame& f, const SliceAttrs& a) {
   const Tensor& x = f.in[0];
   const Tensor& out = f.out[0];
@@ -177,6 +184,7 @@ ARGOSY_OP(set_slice, SliceAttrs)
     .input("x")
     .input("value", kAny, Save::shape)
     .output("out")
+    .infer(set_slice_infer)
     .kernel("copy", set_slice_run)
     .strided()
     .any_order()

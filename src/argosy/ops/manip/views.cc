@@ -148,7 +148,7 @@ paddle.Size([2, 12]))")
 Shape squeezed(const Shape& x, const IntArray& axis) {
   uint32_t named = 0;
   const bool every = axis.none || axis.size() == 0;
-  for (int64_t a : axis.values) named |= 1u << normalize_axis("squeeze", a, x.rank());
+  for (int64_t a : axis.values) named |= 1u << normalize_axis_of_any("squeeze", a, x.rank());
   // A named size that is not known yet counts as 1, an unnamed one as another.
   Shape out;
   for (int i = 0; i < x.rank(); ++i) {
@@ -242,8 +242,8 @@ paddle.Size([1, 3, 1]))")
 
 Shape flattened(const Shape& x, const FlattenAttrs& a) {
   if (x.rank() == 0) return {1};
-  int start = normalize_axis("flatten", a.start_axis, x.rank());
-  int stop = normalize_axis("flatten", a.stop_axis, x.rank());
+  int start = normalize_axis_of_any("flatten", a.start_axis, x.rank());
+  int stop = normalize_axis_of_any("flatten", a.stop_axis, x.rank());
   ARGOSY_CHECK(start <= stop, invalid_argument)
       << "[flatten] start_axis must not come after stop_axis, got " << a.start_axis << " and "
       << a.stop_axis << " for shape " << x << ". Do this: swap them.";

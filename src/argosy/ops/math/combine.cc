@@ -179,12 +179,16 @@ struct DiffAttrs {
 };
 ARGOSY_ATTRS(DiffAttrs, n, axis)
 
-Tensors diff_parts(const op::Inputs& in, const DiffAttrs& a) {
-  ARGOSY_CHECK(in[0].rank() >= 1, invalid_argument)
-      << "[diff] expected a tensor of at least 1 dimension, got " << in[0]
+int differing_axis(const Tensor& x, const DiffAttrs& a) {
+  ARGOSY_CHECK(x.rank() >= 1, invalid_argument)
+      << "[diff] expected a tensor of at least 1 dimension, got " << x
       << ". Do this: unsqueeze it.";
   ARGOSY_CHECK(a.n >= 0, invalid_argument) << "[diff] n must not be negative, got " << a.n << '.';
-  int64_t axis = normalize_axis("diff", a.axis, in[0].rank());
+  return normalize_axis("diff", a.axis, x.rank());
+}
+
+Tensors diff_parts(const op::Inputs& in, const DiffAttrs& a) {
+  const int axis = differing_axis(in[0], a);
   Tensor x = in[0];
   Tensors parts;
   if (in[1].defined()) parts.push_back(in[1]);
@@ -192,7 +196,7 @@ Tensors diff_parts(const op::Inputs& in, const DiffAttrs& a) {
   if (in[2].defined()) parts.push_back(in[2]);
   if (parts.size() > 1) x = concat(parts, axis);
   // A known size is used up after that many differences.
-  const int64_t size = x.dim(static_cast<int>(axis));
+  const int64_t size = x.dim(axis);
   const int64_t n = size == kUnknown ? a.n : std::min(a.n, size);
   for (int64_t i = 0; i < n; ++i)
     x = x.dtype() == DType::bool_ ? not_equal(tail(x, axis), head(x, axis))
@@ -201,7 +205,7 @@ Tensors diff_parts(const op::Inputs& in, const DiffAttrs& a) {
 }
 
 void diff_infer(op::InferContext& c, const DiffAttrs& a) {
-  int axis = normalize_axis("diff", a.axis, c.in[0].rank());
+  const int axis = differing_axis(c.in[0], a);
   int64_t size = c.in[0].dim(axis);
   for (size_t i : {1, 2})
     if (c.in[i].defined() && size != kUnknown)
@@ -241,12 +245,23 @@ int integrated_axis(const char* name, const Tensor& y, const TrapezoidAttrs& a) 
   return normalize_axis(name, a.axis, y.rank());
 }
 
+// The form of the values at all positions.
+Shape integrated(const char* name, const op::Inputs& in) {
+  const Tensor &y = in[0], &x = in[1];
+  if (!x.defined() || x.rank() == 1) return y.shape();
+  ARGOSY_CHECK(x.rank() == y.rank(), invalid_argument)
+      << '[' << name << "] x must have one dimension or those of y, x is " << x << ", y is " << y
+      << ". Do this: reshape x.";
+  return broadcast(name, y.shape(), x.shape());
+}
+
 // The areas between neighbours: their mean times their distance.
 Tensor areas(const char* name, const op::Inputs& in, const TrapezoidAttrs& a, int64_t* axis) {
   const Tensor &y = in[0], &x = in[1];
   ARGOSY_CHECK(!(x.defined() && a.dx), invalid_argument)
       << '[' << name << "] both x and dx are given. Do this: give the positions or the distance.";
   *axis = integrated_axis(name, y, a);
+  integrated(name, in);
   Tensor both = add(tail(y, *axis), head(y, *axis));
   if (!x.defined()) return scale(both, a.dx.value_or(1.0) / 2);
   Tensor step =
@@ -267,6 +282,7 @@ Tensors trapezoid_parts(const op::Inputs& in, const TrapezoidAttrs& a) {
 }
 
 void trapezoid_infer(op::InferContext& c, const TrapezoidAttrs& a) {
+  c.out[0].shape = integrated(c.name(), c.in);
   c.out[0].shape.erase(integrated_axis(c.name(), c.in[0], a));
 }
 
@@ -294,6 +310,7 @@ Tensors cumulative_trapezoid_parts(const op::Inputs& in, const TrapezoidAttrs& a
 
 void cumulative_trapezoid_infer(op::InferContext& c, const TrapezoidAttrs& a) {
   const int axis = integrated_axis(c.name(), c.in[0], a);
+  c.out[0].shape = integrated(c.name(), c.in);
   int64_t& size = c.out[0].shape[axis];
   if (size > 0) --size;
 }

@@ -23,7 +23,7 @@ void window_run(KernelFrame& f, const ChannelWindowAttrs& a) {
   const Tensor& x = f.in[0];
   const Tensor& out = f.out[0];
   if (x.numel() == 0) return;
-  const int axis = static_cast<int>(a.axis);
+  const int axis = normalize_axis("channel_window_sum", a.axis, x.rank());
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < x.rank(); ++i)
     if (i != axis) (i < axis ? outer : inner) *= x.dim(i);

@@ -1,6 +1,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/common.h"
 
 namespace argosy::ops {
@@ -58,10 +59,15 @@ void others_run(op::KernelFrame& f, const NoAttrs&) {
                                         [&]<class T>(T) { others_rows<T, T>(x, f.out[0], n); });
 }
 
+void others_infer(op::InferContext& c, const NoAttrs&) {
+  expect_rank(c, 0, 1, kMaxRank);
+}
+
 ARGOSY_OP(product_of_others, NoAttrs)
     .doc("For each element the product of the other elements of its last dimension.")
     .input("x", kFloating | kComplex, Save::value)
     .output("out")
+    .infer(others_infer)
     .compose(others_parts)
     .kernel("two passes", others_run)
     .done();

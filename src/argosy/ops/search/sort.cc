@@ -47,13 +47,13 @@ Tensors put_back(const GradCall& c, int64_t axis) {
 // --- sort with its permutation ---
 
 void sort_infer(InferContext& c, const SortAttrs& a) {
-  normalize_axis(c.name(), a.axis, c.in[0].rank());
+  normalize_axis_of_any(c.name(), a.axis, c.in[0].rank());
   c.out[1].dtype = DType::int64;
 }
 void sort_run(KernelFrame& f, const SortAttrs& a) {
   const Tensor& x = f.in[0];
   if (x.numel() == 0) return;
-  Around s = around(x.shape(), normalize_axis(f.name(), a.axis, x.rank()));
+  Around s = around(x.shape(), normalize_axis_of_any(f.name(), a.axis, x.rank()));
   cpu::sort(x.dtype(), x.raw(), f.out[0].raw(), f.out[1].data<int64_t>(), s.outer, s.n, s.inner,
             a.descending);
 }
@@ -76,7 +76,7 @@ ARGOSY_OP(sort_with_index, SortAttrs)
 
 void topk_infer(InferContext& c, const TopkAttrs& a) {
   const Shape& x = c.in[0].shape();
-  int axis = normalize_axis("topk", a.axis, x.rank());
+  int axis = normalize_axis_of_any("topk", a.axis, x.rank());
   Shape out = x;
   if (a.k.tensor.defined()) {
     out[axis] = kUnknown;
@@ -93,7 +93,7 @@ void topk_infer(InferContext& c, const TopkAttrs& a) {
 void topk_run(KernelFrame& f, const TopkAttrs& a) {
   const Tensor& x = f.in[0];
   if (x.numel() == 0) return;
-  Around s = around(x.shape(), normalize_axis("topk", a.axis, x.rank()));
+  Around s = around(x.shape(), normalize_axis_of_any("topk", a.axis, x.rank()));
   cpu::topk(x.dtype(), x.raw(), f.out[0].raw(), f.out[1].data<int64_t>(), s.outer, s.n, s.inner,
             a.k.integer(), a.largest);
 }
@@ -126,7 +126,7 @@ Shape reduced(const Shape& x, int axis, bool keepdim) {
 
 void kth_infer(InferContext& c, const KthAttrs& a) {
   const Shape& x = c.in[0].shape();
-  int axis = normalize_axis("kthvalue", a.at(), x.rank());
+  int axis = normalize_axis_of_any("kthvalue", a.at(), x.rank());
   int64_t n = x.rank() ? x[axis] : 1;
   ARGOSY_CHECK(a.k >= 1 && (n < 0 || a.k <= n), invalid_argument)
       << "[kthvalue] k must be from 1 to the size of axis " << axis << ": x is " << x << ", k is "
@@ -137,7 +137,7 @@ void kth_infer(InferContext& c, const KthAttrs& a) {
 void kth_run(KernelFrame& f, const KthAttrs& a) {
   const Tensor& x = f.in[0];
   if (x.numel() == 0) return;
-  Around s = around(x.shape(), normalize_axis("kthvalue", a.at(), x.rank()));
+  Around s = around(x.shape(), normalize_axis_of_any("kthvalue", a.at(), x.rank()));
   const int item = item_size(x.dtype());
   Tensor values = Tensor::empty({s.outer, a.k, s.inner}, x.dtype());
   Tensor index = Tensor::empty({s.outer, a.k, s.inner}, DType::int64);
@@ -153,7 +153,7 @@ void kth_run(KernelFrame& f, const KthAttrs& a) {
 }
 Tensors pick_back(const GradCall& c, int64_t axis, bool keepdim) {
   if (c.in[0].rank() == 0) return c.dy();
-  int at = normalize_axis("kthvalue", axis, c.in[0].rank());
+  int at = normalize_axis_of_any("kthvalue", axis, c.in[0].rank());
   Tensor dy = keepdim ? c.dy() : unsqueeze(c.dy(), {at});
   Tensor index = keepdim ? c.out(1) : unsqueeze(c.out(1), {at});
   return put_along_add(zeros_of(c.in[0], dy.dtype()), index, dy, at);
@@ -182,7 +182,7 @@ ARGOSY_OP(kthvalue, KthAttrs)
 
 void mode_infer(InferContext& c, const ModeAttrs& a) {
   const Shape& x = c.in[0].shape();
-  c.out[0].shape = reduced(x, normalize_axis("mode", a.axis, x.rank()), a.keepdim);
+  c.out[0].shape = reduced(x, normalize_axis_of_any("mode", a.axis, x.rank()), a.keepdim);
   c.out[1] = {c.out[0].shape, DType::int64};
 }
 // The longest run of the sorted row; of equally long ones the smallest value; its last place.
@@ -192,7 +192,7 @@ void mode_run(KernelFrame& f, const ModeAttrs& a) {
     for (Tensor& out : f.out) std::memset(out.raw(), 0, static_cast<size_t>(out.nbytes()));
     return;
   }
-  Around s = around(x.shape(), normalize_axis("mode", a.axis, x.rank()));
+  Around s = around(x.shape(), normalize_axis_of_any("mode", a.axis, x.rank()));
   const int item = item_size(x.dtype());
   Tensor values = Tensor::empty(x.shape(), x.dtype());
   Tensor index = Tensor::empty(x.shape(), DType::int64);
