@@ -23,6 +23,10 @@ CASES = [
     Case("reshape_like", [A(3, 4), A(2, 6, dtype="float32", grad=False)],
          ref=lambda x, like: x.reshape(like.shape), dtypes=ALL, shapes=[[(), (1, 1)], [(0, 3), (0,)]],
          errors=[([A(2, 3), A(2, 2)], {}, ValueError, "numbers of elements differ")]),
+    # Its gradient is not that of its values: tests/python/jit/test_data_in_captures.py.
+    Case("with_values", [A(3, 4, grad=False), A(3, 4, grad=False)], dtypes=ALL,
+         ref=lambda x, values: values, shapes=[[(), ()], [(0, 3), (0, 3)]],
+         errors=[([A(2, 3), A(3)], {}, ValueError, "dtype and dimensions")], grad=False),
     Case("sum_like", [A(2, 3, 4), LIKE], ref=repeat_sum, dtypes=("int32", "int64", *FLOAT, *COMPLEX),
          out="same", shapes=[[(2,), ()], [(0, 3), (3,)], [(2, 0), (1, 1)]], tol=4),
     Case("full", [], {"shape": [2, 3], "fill_value": 1.5},

@@ -6,6 +6,7 @@
 #include "argosy/op/names.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/attributes.h"
 
@@ -380,6 +381,12 @@ void Builder::write_through(const Ref<Value>& before, const Ref<Value>& to) {
           << "loop body cannot be recorded. Do this: write to the tensor itself, as in x[..] = "
              "value.";
   Ref<Value> whole = written_base(*view, before, to);
+  // Through a view that autograd does not follow: the values change, the history stays.
+  if (before->stop && base->requires_grad && !base->stop) {
+    op::GradMode on(true);
+    AsTheyWere exact(*this);
+    whole = Ref<Value>::share(value_of(ops::with_values(handle(base), handle(whole))));
+  }
   for (StateUse& s : p_.states)
     if (open_.empty() && (s.initial == base || s.last == base)) s.last = whole;
   if (whole->name.empty() && base->producer) whole->name = base->name;
@@ -719,8 +726,7 @@ Tensor computed(const Operation& o, std::span<const Tensor> in, size_t i) {
 
 Tensor detached(const Tensor& t) {
   op::GradMode off(false);
-  static const op::OpDef& assign = op::get(op::names::kAssign);
-  return std::move(op::dispatch(assign, op::Inputs({&t, 1}), assign.attrs->defaults)[0]);
+  return ops::unsqueeze(t, op::IntArray{});
 }
 
 void set_stop_gradient(const Tensor& t, bool stop) {

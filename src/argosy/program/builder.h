@@ -155,7 +155,7 @@ ARGOSY_API Tensor known(const Tensor& t);
 // fails: then it does so at the user's line when it runs.
 ARGOSY_API Tensor computed(const Operation& o, std::span<const Tensor> in, size_t i);
 
-// A value of its own, through which no gradient flows.
+// A view through which no gradient flows; writes go through it.
 ARGOSY_API Tensor detached(const Tensor& t);
 // Also tells the value, so that gradients stop there.
 ARGOSY_API void set_stop_gradient(const Tensor& t, bool stop);

@@ -7,6 +7,7 @@
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/host_work.h"
+#include "argosy/op/names.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"
@@ -69,6 +70,11 @@ bool communicates(const Block& b) {
 }
 
 namespace {
+
+Tensor copied(const Tensor& t) {
+  static const op::OpDef& assign = op::get(op::names::kAssign);
+  return std::move(op::dispatch(assign, op::Inputs({&t, 1}), assign.attrs->defaults)[0]);
+}
 
 void prune_block(Block& block, std::vector<bool>& live) {
   for (const Ref<Value>& v : block.yields)
@@ -287,8 +293,7 @@ class Specializer {
       for (Tensor& t : out) {
         if (!t.defined()) continue;
         const Value* v = builder.current(t).get();
-        if (!v->producer || std::find(seen.begin(), seen.end(), v) != seen.end())
-          t = program::detached(t);
+        if (!v->producer || std::find(seen.begin(), seen.end(), v) != seen.end()) t = copied(t);
         seen.push_back(program::value_of(t));
         yields.push_back(t);
       }

@@ -151,3 +151,82 @@ def test_set_value_in_captures(function):
     captured = argosy.jit.to_static(function, full_graph=True)
     for got, want in zip(captured(a), function(a)):
         np.testing.assert_array_equal(got.numpy(), want.numpy())
+
+
+def _detached_and_filled(x):
+    z = x * 2
+    v = z.detach()
+    v.fill_(3.0)
+    return z, v
+
+
+def _detached_row(x):
+    z = x * 2
+    z.detach()[0] = 3.0
+    return (z * x,)
+
+
+def _data(x):
+    z = x * 2
+    z.data.add_(x.detach())
+    return (z + 1, z.detach() * 2)
+
+
+def _written_behind_a_detached(x):
+    z = x * 2
+    v = z.detach()
+    z.zero_()
+    v.add_(argosy.to_tensor(-1.0))
+    return z.sum(), v
+
+
+def _view_without_gradient(x):
+    z = x * 2
+    with argosy.no_grad():
+        z[1].zero_()
+    return (z * 3,)
+
+
+def _copy_of_a_detached(x):
+    z = x * 2
+    v = z.detach().clone()
+    v.fill_(1.0)
+    return z, v
+
+
+DETACHED = [
+    _detached_and_filled, _detached_row, _data, _written_behind_a_detached, _view_without_gradient,
+    _copy_of_a_detached,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", DETACHED)
+@pytest.mark.parametrize("unknown", [False, True])
+def test_writes_through_a_detached_tensor(function, unknown):
+    spec = [argosy.static.InputSpec([None, None] if unknown else [2, 2])]
+    results = []
+    for call in (function, argosy.jit.to_static(function, input_spec=spec, full_graph=True)):
+        x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]], stop_gradient=False)
+        values = call(x)
+        seen = [v for v in values if not v.stop_gradient]
+        if seen:
+            sum(v.sum() for v in seen).backward()
+        gradient = None if x.grad is None else x.grad.tolist()
+        results.append(([v.tolist() for v in values], gradient))
+    assert results[0] == results[1]
+
+
+def test_a_parameter_is_clipped_through_its_data():
+    def step(layer, x):
+        layer.weight.detach().clip_(-0.1, 0.1)
+        return layer(x)
+
+    x, grads = argosy.ones([2, 3]), []
+    for captured in (False, True):
+        layer = argosy.nn.Linear(3, 2, weight_attr=argosy.nn.initializer.Constant(0.5))
+        call = argosy.jit.to_static(step, full_graph=True) if captured else step
+        y = call(layer, x)
+        y.sum().backward()
+        assert np.allclose(layer.weight.numpy(), 0.1) and np.allclose(y.numpy(), 0.3)
+        grads.append(layer.weight.grad.tolist())
+    assert grads[0] == grads[1]

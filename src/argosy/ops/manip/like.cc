@@ -97,10 +97,43 @@ ARGOSY_OP(assign, NoAttrs)
     .same_order()
     .done();
 
+Tensors with_values_grad(const GradCall& c, const NoAttrs&) {
+  return {c.dy(), Tensor()};
+}
+void with_values_infer(op::InferContext& c, const NoAttrs&) {
+  const Tensor &x = c.in[0], &values = c.in[1];
+  ARGOSY_CHECK(x.rank() == values.rank() && x.dtype() == values.dtype(), invalid_argument)
+      << "[with_values] values must have x's dtype and dimensions: x is " << x << ", values are "
+      << values << ". Do this: cast or reshape them.";
+}
+void with_values_run(op::KernelFrame& f, const NoAttrs&) {
+  op::copy_into(f.out[0], f.in[1]);
+}
+
+ARGOSY_OP(with_values, NoAttrs)
+    .doc(
+        "values, to which x was set by a write that autograd does not see (x.detach().fill_(1)): "
+        "the gradient is x's.")
+    .shape("x [*s], values [*s] -> [*s]")
+    .input("x", kAny, Save::shape)
+    .shape_only()
+    .input("values")
+    .output("out")
+    .infer(with_values_infer)
+    .kernel("copy", with_values_run)
+    .strided()
+    .any_order()
+    .gradient(with_values_grad)
+    .done();
+
 }  // namespace
 
 Tensor assign(const Tensor& x) {
   return assign_op(x);
+}
+
+Tensor with_values(const Tensor& x, const Tensor& values) {
+  return with_values_op(x, values);
 }
 
 void assign_instead(op::Instead& instead, int32_t operand) {

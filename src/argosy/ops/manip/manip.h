@@ -13,6 +13,8 @@ ARGOSY_API Tensor expand_like(const Tensor& x, const Tensor& like);   // broadca
 ARGOSY_API Tensor reshape_like(const Tensor& x, const Tensor& like);  // same elements, like's shape
 
 ARGOSY_API Tensor assign(const Tensor& x);  // a copy
+// A copy of values, with the gradient of x.
+ARGOSY_API Tensor with_values(const Tensor& x, const Tensor& values);
 ARGOSY_API void assign_instead(op::Instead& instead, int32_t operand);
 
 // -1 once: what is left; 0: that size of x.
