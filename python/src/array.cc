@@ -12,6 +12,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
+#include "functions.h"
 #include "python.h"
 
 // Tensors from and to Python lists, NumPy arrays and whatever speaks the buffer protocol.
@@ -337,21 +338,19 @@ PyObject* small_array(const Tensor& t) {
 PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded_object([&] {
     PyObject* dtype = count > 1 ? args[1] : Py_None;
-    bool copy = count > 2 ? PyObject_IsTrue(args[2]) == 1 : true;
+    bool copy = count > 2 ? truth(args[2]) : true;
     Tensor made = from_users_data(args[0], dtype, copy);
     // The fourth argument: in a function that is captured, each run begins with these elements.
     auto* recorded = static_cast<program::Program*>(op::thread_state.recorder);
-    if (count > 3 && PyObject_IsTrue(args[3]) == 1 && recorded && !is_tensor(args[0]) &&
-        made.has_data())
+    if (count > 3 && truth(args[3]) && recorded && !is_tensor(args[0]) && made.has_data())
       recorded->builder().note_data(made);
     return wrap(std::move(made));
   });
 }
 
 PyObject* f_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return guarded_object([&] {
-    return to_numpy(checked_tensor("numpy", args[0]), count < 2 || PyObject_IsTrue(args[1]) == 1);
-  });
+  return guarded_object(
+      [&] { return to_numpy(checked_tensor("numpy", args[0]), count < 2 || truth(args[1])); });
 }
 
 PyObject* f_tolist(PyObject*, PyObject* o) {

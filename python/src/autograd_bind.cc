@@ -130,7 +130,7 @@ PyObject* f_backward(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
     auto roots = to_tensor_list("backward", args[0]);
     auto seeds = to_tensor_list("backward", args[1]);
-    bool retain = PyObject_IsTrue(args[2]) == 1;
+    bool retain = truth(args[2]);
     if (auto p = program_of_values(roots)) {
       record_backward(*p, roots, seeds);
       Py_RETURN_NONE;
@@ -148,9 +148,9 @@ PyObject* f_grad(PyObject*, PyObject* const* args, Py_ssize_t) {
     auto outputs = to_tensor_list("grad", args[0]);
     auto inputs = to_tensor_list("grad", args[1]);
     auto seeds = to_tensor_list("grad", args[2]);
-    bool retain = PyObject_IsTrue(args[3]) == 1;
-    bool create = PyObject_IsTrue(args[4]) == 1;
-    bool unused = PyObject_IsTrue(args[5]) == 1;
+    bool retain = truth(args[3]);
+    bool create = truth(args[4]);
+    bool unused = truth(args[5]);
     auto blocked = to_tensor_list("grad", args[6]);
     Tensors result;
     if (auto p = program_of_values(outputs)) {
@@ -173,9 +173,10 @@ PyObject* f_is_grad_enabled(PyObject*, PyObject*) {
   return PyBool_FromLong(op::thread_state.grad_enabled);
 }
 PyObject* f_set_grad_enabled(PyObject*, PyObject* on) {
-  bool before = op::thread_state.grad_enabled;
-  op::thread_state.grad_enabled = PyObject_IsTrue(on) == 1;
-  return PyBool_FromLong(before);
+  return guarded_object([&] {
+    const bool enabled = truth(on);
+    return PyBool_FromLong(std::exchange(op::thread_state.grad_enabled, enabled));
+  });
 }
 
 PyObject* f_register_hook(PyObject*, PyObject* const* args, Py_ssize_t) {
@@ -299,7 +300,7 @@ PyObject* f_tie(PyObject*, PyObject* const* args, Py_ssize_t) {
 // clear_grads(tensors, to_zero)
 PyObject* f_clear_grads(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
-    const bool to_zero = PyObject_IsTrue(args[1]) == 1;
+    const bool to_zero = truth(args[1]);
     for (const Tensor& t : to_tensor_list("clear_grads", args[0]))
       if (t.defined()) autograd::clear_grad(t, to_zero);
     Py_RETURN_NONE;

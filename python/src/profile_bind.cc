@@ -35,9 +35,9 @@ PyObject* f_start(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
     profile::Options options;
     options.capacity = to_int(args[0]);
-    options.shapes = PyObject_IsTrue(args[1]) == 1;
-    options.memory = PyObject_IsTrue(args[2]) == 1;
-    options.cost = PyObject_IsTrue(args[3]) == 1;
+    options.shapes = truth(args[1]);
+    options.memory = truth(args[2]);
+    options.cost = truth(args[3]);
     profile::start(options);
     Py_RETURN_NONE;
   });

@@ -133,8 +133,7 @@ PyObject* f_load(Args a) {
 
 // (text, tensors of constants, may constants be without data)
 PyObject* f_parse(Args a) {
-  return wrap_program(
-      program::parse(text_of(a[0]), to_tensor_list("parse", a[1]), PyObject_IsTrue(a[2]) == 1));
+  return wrap_program(program::parse(text_of(a[0]), to_tensor_list("parse", a[1]), truth(a[2])));
 }
 
 // (program, size that stands for unknown ones):

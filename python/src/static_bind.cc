@@ -31,8 +31,7 @@ PyObject* f_extract(Args a) {
   Program& p = *program_of(a[0]);
   const auto feeds = values_of(p, a[1]), targets = values_of(p, a[2]);
   std::vector<size_t> missing;
-  Py made(check(
-      wrap_program(program::extract(p, feeds, targets, PyObject_IsTrue(a[3]) == 1, &missing))));
+  Py made(check(wrap_program(program::extract(p, feeds, targets, truth(a[3]), &missing))));
   Py places(check(PyList_New(0)));
   for (const size_t place : missing) {
     Py number(check(PyLong_FromSize_t(place)));

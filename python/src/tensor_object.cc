@@ -6,6 +6,7 @@
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
 #include "count_object.h"
+#include "functions.h"
 #include "grad_node_object.h"
 #include "python.h"
 #include "size_object.h"
@@ -136,7 +137,7 @@ int init(PyObject* self, PyObject* args, PyObject* options) {
           PyUnicode_CompareWithASCIIString(key, "data") == 0)
         data = option;
       else if (PyUnicode_CompareWithASCIIString(key, "stop_gradient") == 0)
-        stop_gradient = PyObject_IsTrue(option) == 1;
+        stop_gradient = truth(option);
     }
     Tensor value = initial_value(args, data);
     value.set_stop_gradient(stop_gradient);
@@ -218,9 +219,7 @@ bool flag_of(const char* name, PyObject* value) {
   ARGOSY_CHECK(value == Py_None || (number != nullptr && number->nb_bool != nullptr), type)
       << "Tensor." << name << ": expected True or False, got " << Py_TYPE(value)->tp_name
       << ". Do this: assign one of them.";
-  int flag = PyObject_IsTrue(value);
-  if (flag < 0) throw PythonError{};
-  return flag != 0;
+  return truth(value);
 }
 void set_stop_gradient(PyObject* self, PyObject* value) {
   program::set_stop_gradient(tensor_of(self), flag_of("stop_gradient", value));

@@ -232,7 +232,7 @@ PyObject* next_step(ps::Client& c, Args, Py_ssize_t) {
 
 PyObject* barrier(ps::Client& c, Args a, Py_ssize_t count) {
   const std::string name = count ? text_of(a[0]) : "barrier";
-  const bool last = count > 1 && PyObject_IsTrue(a[1]) == 1;
+  const bool last = count > 1 && truth(a[1]);
   {
     Released without;
     c.barrier(name, last);
