@@ -1,6 +1,9 @@
 """Calls that random ones found to end the process, hang, or read and write outside of tensors. Each is
 refused by name, eagerly and in a Program; tests/fuzz/calls.py looks for more."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -136,7 +139,7 @@ CALLS = {
         [f(2, 3, 4), f(2), f(3), f(2, 3, 4)],
         "has the wrong size",
     ),
-    "last_along": (lambda x, i: ops.last_along(x, i, -1), [f(), i(1, 5)], "number of dimensions"),
+    "last_along": (lambda x, i: ops.last_along(x, i, -1), [f(), i(1, 5)], "0 dimensions has none"),
     "add_rows": (lambda x, y: ops.add_rows([x, y]), [f(1, 2), f(3, 2)], "one shape"),
     "reshape": (lambda x: argosy.reshape(x, [2**62, -1, 1, 2**62]), [f(4, 0)], "2\\^63"),
     "reshape, no -1": (lambda x: argosy.reshape(x, [2**62, 2**62, 4]), [f(4)], "2\\^63"),
@@ -144,7 +147,7 @@ CALLS = {
     "pad_grad": (lambda dy, x: ops.pad_grad(dy, x, [1]), [f(1, 3), f(2, 6)], "two paddings"),
     "pad_grad, dy": (lambda dy, x: ops.pad_grad(dy, x, [1, 1]), [f(3), f(2)], "dy does not fit"),
     "repeat_interleave": (lambda x, n: ops.repeat_interleave(x, n, 0), [i(), i(value=2)], "x has the wrong"),
-    "chunk": (lambda x: argosy.chunk(x, 2), [i()], "a dimension to cut"),
+    "chunk": (lambda x: argosy.chunk(x, 2), [i()], "0 dimensions has none"),
     "poisson": (lambda x: argosy.poisson(x), [f(2) * 3e9], "at most"),
 }  # fmt: skip
 
@@ -216,3 +219,44 @@ def test_what_no_machine_holds_is_refused_before_it_is_written_in_place():
         x += 2.5
     with pytest.raises(MemoryError):
         x.logical_not_()
+
+
+def test_regions_in_images_without_pixels_and_at_no_number():
+    boxes, image = [[0.0, 0.0, 3.0, 3.0]], argosy.to_tensor([0])
+    for shape in ([1, 2, 0, 6], [1, 2, 6, 0]):
+        x = argosy.ones(shape)
+        x.stop_gradient = False
+        y = ops.roi_align(x, argosy.to_tensor(boxes), image, 2, 2)
+        y.sum().backward()
+        assert y.shape == [1, 2, 2, 2] and not y.any() and x.grad.shape == shape
+        assert not ops.roi_align_max(x.detach(), argosy.to_tensor(boxes), image, 2, 2).any()
+    nowhere = argosy.full([1, 4], float("nan"))
+    assert not ops.roi_align(argosy.ones([1, 2, 4, 4]), nowhere, image, 2, 2, 1.0, 2).any()
+
+
+def test_a_graph_is_freed_where_no_memory_is_left():
+    """Freeing a node asked for memory, and the process ended where there was none."""
+    program = """
+import resource, argosy
+x = argosy.ones([4])
+x.stop_gradient = False
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (128 << 20),) * 2)
+try:
+    while True:
+        x = x + 1
+except MemoryError:
+    pass
+del x
+print("alive")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout == "alive\n", done.stderr[-2000:]
+
+
+def test_strides_that_lead_out_of_all_memory():
+    for shape, stride in (([3, 1, 9, 3], [1, -3, 1, 2**62]), ([2**62, 4], [4, 1]), ([4], [-(2**62)])):
+        with pytest.raises(ValueError, match=r"\[as_strided\] the view of shape .* reaches out of memory"):
+            argosy.as_strided(argosy.ones([4, 3]), shape, stride, 3)

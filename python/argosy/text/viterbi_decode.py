@@ -56,10 +56,11 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
             f"(InvalidArgument) [viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
             " .astype('int64')."
         )
-    longest = lengths.max()
+    longest = lengths.max().clip(min=0)  # a negative length is of no step, too
     steps = potentials.shape[1]
     if in_dynamic_mode():
-        steps = min(steps, int(longest)) if potentials.shape[0] else steps
+        longest = int(longest) if potentials.shape[0] else steps
+        steps = min(steps, max(longest, 1))
     kind = potentials.dtype
     left = lengths - 1  # steps after the present one
     score = potentials[:, 0]
@@ -88,9 +89,7 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
         previous = tensor.take_along_axis(before, label.unsqueeze(1), 1).squeeze(1)
         label = tensor.where(left > 0, previous, label)
         path.append(label * (left >= 0).astype("int64"))
-    found = tensor.stack(path[::-1], axis=1)
-    if not in_dynamic_mode():
-        found = tensor.slice(found, [1], [0], [longest])
+    found = tensor.slice(tensor.stack(path[::-1], axis=1), [1], [0], [longest])
     return tensor.max(score, axis=1), found
 
 

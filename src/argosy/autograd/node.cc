@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
@@ -18,13 +19,10 @@ std::atomic<uint64_t> next_hook{1};
 std::atomic<int64_t> exchanges{0};
 
 struct Graveyard {
-  std::vector<Node*> waiting;
+  Node* waiting = nullptr;  // a list by next_waiting_: freeing must not allocate
   bool digging = false;
 };
-Graveyard& graveyard() {
-  static thread_local Graveyard g;
-  return g;
-}
+thread_local Graveyard graveyard;
 
 Record& record_of(const Tensor& t) {
   auto& record = t.impl()->record;
@@ -38,13 +36,12 @@ Node::Node() : order(next_order.fetch_add(1, std::memory_order_relaxed)) {}
 Node::~Node() = default;
 
 void Node::drop() {
-  Graveyard& g = graveyard();
-  g.waiting.push_back(this);
+  Graveyard& g = graveyard;
+  next_waiting_ = std::exchange(g.waiting, this);
   if (g.digging) return;
   g.digging = true;
-  while (!g.waiting.empty()) {
-    Node* node = g.waiting.back();
-    g.waiting.pop_back();
+  while (Node* node = g.waiting) {
+    g.waiting = node->next_waiting_;
     delete node;
   }
   g.digging = false;

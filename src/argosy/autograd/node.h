@@ -57,6 +57,9 @@ class ARGOSY_API Node : public RefCounted {
   ~Node() override;
   // Long chains must not recurse: freeing is queued.
   void drop() override;
+
+ private:
+  Node* next_waiting_ = nullptr;  // of the queue, once nobody refers to this node
 };
 
 // End of the tape at a leaf: adds what arrives into `grad`. The leaf's record shares it, and lives

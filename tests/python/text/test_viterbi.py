@@ -54,6 +54,21 @@ def test_in_a_program():
         assert scores[row] == pytest.approx(score) and paths[row][:length].tolist() == path
 
 
+@pytest.mark.parametrize("lengths", [[0, 0, 0, 0], [-3, 0, -5, -1], [-3, 2, 0, 1], [9, 1, 5, 2]])
+@pytest.mark.parametrize("steps", [5, None])
+def test_lengths_that_are_none(lengths, steps):
+    """Sequences of no steps have no labels; longer ones than there are steps end with these."""
+    p, t, n = (argosy.to_tensor(x) for x in (POTENTIALS, TRANSITIONS, lengths))
+    eager = text.viterbi_decode(p, t, n, False)
+    assert eager[1].shape == [4, min(max(*lengths, 0), 5)]
+    specs = [static.InputSpec([4, steps, 4], "float64"), static.InputSpec([4], "int64")]
+    captured = argosy.jit.to_static(
+        lambda p, n: text.viterbi_decode(p, t, n, False), input_spec=specs, full_graph=True
+    )(p, n)
+    for a, b in zip(eager, captured):
+        assert a.tolist() == b.tolist()
+
+
 def test_wrong_arguments():
     p, t = argosy.to_tensor(POTENTIALS), argosy.to_tensor(TRANSITIONS)
     n = argosy.to_tensor([5, 5, 5, 5])

@@ -16,11 +16,11 @@ struct Sample {
   T weight[4] = {};
 };
 
-// At (y, x); coordinates up to one pixel outside count as the border.
+// At (y, x); coordinates up to one pixel outside count as the border, others are in no pixel.
 template <class T>
 Sample<T> sample_at(T y, T x, int64_t height, int64_t width) {
   Sample<T> s;
-  if (y < -1 || y > static_cast<T>(height) || x < -1 || x > static_cast<T>(width)) return s;
+  if (!(y >= -1 && y <= static_cast<T>(height) && x >= -1 && x <= static_cast<T>(width))) return s;
   y = std::max(y, T(0));
   x = std::max(x, T(0));
   int64_t low_y = static_cast<int64_t>(y), low_x = static_cast<int64_t>(x);
@@ -60,9 +60,10 @@ struct Cells {
     columns = sampling_ratio > 0 ? sampling_ratio : static_cast<int64_t>(std::ceil(width));
   }
   T count() const { return static_cast<T>(std::max<int64_t>(rows * columns, 1)); }
-  // visit(sample) for each sample of cell (i, j).
+  // visit(sample) for each sample of cell (i, j); images without pixels have none.
   template <class Visit>
   void each(int64_t i, int64_t j, const RoiShape& s, Visit visit) const {
+    if (s.height == 0 || s.width == 0) return;
     for (int64_t a = 0; a < rows; ++a) {
       const T y = top + static_cast<T>(i) * height +
                   (static_cast<T>(a) + T(0.5)) * height / static_cast<T>(rows);

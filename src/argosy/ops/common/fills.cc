@@ -35,6 +35,7 @@ void dirac_infer(InferContext& c, const DiracAttrs& a) {
 
 void dirac_run(KernelFrame& f, const DiracAttrs& a) {
   const Tensor& out = f.out[0];
+  if (out.numel() == 0) return;
   std::memset(out.raw(), 0, out.nbytes());
   const int64_t each = out.dim(0) / a.groups, kept = std::min(each, out.dim(1));
   int64_t middle = 0;

@@ -432,10 +432,10 @@ Tensor as_strided_view(const Tensor& x, const AsStridedAttrs& a) {
   ARGOSY_CHECK(a.shape.size() == a.stride.size(), invalid_argument)
       << "[as_strided] shape and stride must have one length, got " << a.shape.size() << " and "
       << a.stride.size() << ". Do this: pass one stride (in elements) for each size.";
-  int64_t low = a.offset, high = a.offset;
+  __int128 low = a.offset, high = a.offset;  // of any sizes and strides
   for (size_t i = 0; i < a.shape.size(); ++i) {
     if (a.shape[i] == 0) return x.view(Shape(a.shape), Shape(a.stride));
-    (a.stride[i] < 0 ? low : high) += (a.shape[i] - 1) * a.stride[i];
+    (a.stride[i] < 0 ? low : high) += static_cast<__int128>(a.shape[i] - 1) * a.stride[i];
   }
   ARGOSY_CHECK(!x.requires_grad() || x.is_contiguous(), not_implemented)
       << "[as_strided] has a gradient for contiguous tensors only, got " << x << " with strides "
@@ -444,8 +444,9 @@ Tensor as_strided_view(const Tensor& x, const AsStridedAttrs& a) {
   int64_t start = (static_cast<char*>(x.raw()) - s.data()) / item_size(x.dtype());
   int64_t room = static_cast<int64_t>(s.bytes()) / item_size(x.dtype());
   ARGOSY_CHECK(start + low >= 0 && start + high < room, invalid_argument)
-      << "[as_strided] the view reaches element " << start + high << " of memory that has " << room
-      << ". Do this: check shape, stride and offset.";
+      << "[as_strided] the view of shape " << Shape(a.shape) << ", strides " << Shape(a.stride)
+      << " and offset " << a.offset << " reaches out of memory that has " << room
+      << " elements. Do this: check them.";
   return x.view(Shape(a.shape), Shape(a.stride), a.offset);
 }
 

@@ -1,4 +1,5 @@
 #include "argosy/ops/vision/slopes.h"
+#include "argosy/ops/operands.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 #include "argosy/ops/vision/sampler.h"
 
@@ -37,6 +39,16 @@ void slope_infer(InferContext& c, const SlopeAttrs& a) {
     ARGOSY_CHECK(0 <= i && i < x.rank() - 2, invalid_argument)
         << '[' << c.name() << "] coordinates must be 0 to " << x.rank() - 3 << ", got " << i
         << ". Do this: leave it out.";
+  Shape points = grid.shape();
+  points[0] = x.dim(0);
+  points[grid.rank() - 1] = x.rank() - 2;
+  expect_shape(c, 1, points);
+  expect_dtype(c, 1, x.dtype());
+}
+Shape sampled_shape(const Tensor& x, const Tensor& grid) {
+  Shape shape = x.shape();
+  for (int d = 2; d < x.rank(); ++d) shape[d] = grid.dim(d - 1);
+  return shape;
 }
 
 // What 16-bit floats compute in.
@@ -71,7 +83,7 @@ struct Sizes {
 
 void sampled_infer(InferContext& c, const SlopeAttrs& a) {
   slope_infer(c, a);
-  for (int d = 2; d < c.in[0].rank(); ++d) c.out[0].shape[d] = c.in[1].dim(d - 1);
+  c.out[0].shape = sampled_shape(c.in[0], c.in[1]);
 }
 
 void sampled_run(KernelFrame& f, const SlopeAttrs& a) {
@@ -101,6 +113,8 @@ void sampled_run(KernelFrame& f, const SlopeAttrs& a) {
 
 void spread_infer(InferContext& c, const SlopeAttrs& a) {
   slope_infer(c, a);
+  expect_shape(c, 2, sampled_shape(c.in[0], c.in[1]));
+  expect_dtype(c, 2, c.in[0].dtype());
 }
 
 void spread_run(KernelFrame& f, const SlopeAttrs& a) {
