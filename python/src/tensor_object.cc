@@ -274,7 +274,8 @@ void set_name(PyObject* self, PyObject* value) {
   impl_of(self)->name = std::make_unique<std::string>(text);
 }
 PyObject* get_version(PyObject* self) {
-  return PyLong_FromLong(tensor_of(self).version());
+  // Another form in place (reshape_, cast_) is a write for who counts them.
+  return PyLong_FromLong(tensor_of(self).version() + impl_of(self)->forms);
 }
 PyObject* get_place(PyObject* self) {
   static PyObject* cpu = nullptr;
@@ -324,7 +325,7 @@ PyGetSetDef getters[] = {
     GETTER(grad_fn,
            "Gradient of the op that made it: a node with name() and next_functions; None "
            "for leaves."),
-    {"inplace_version", get<get_version>, nullptr, "Number of writes to the memory.", nullptr},
+    {"inplace_version", get<get_version>, nullptr, "Number of writes to the memory, and of forms given in place.", nullptr},
     {"_layout", get<get_layout>, nullptr, nullptr, nullptr},
     {"_parts", get<get_parts>, nullptr, nullptr, nullptr},
     {"_symbolic", get<get_symbolic>, nullptr, nullptr, nullptr},
