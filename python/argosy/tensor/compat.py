@@ -5,7 +5,16 @@ from argosy import device as device_module
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import ArgumentError, alias, into, listed, overwrite, place, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alias,
+    into,
+    listed,
+    need_tensor,
+    overwrite,
+    place,
+    sizes_of,
+)
 from argosy.device import Device
 from argosy.tensor import creation, parting, random, search
 from argosy.tensor.registry import method
@@ -409,6 +418,7 @@ def log_normal_(x, mean=1.0, std=2.0, name=None):
         >>> bool((argosy.zeros([3]).log_normal_() > 0).all())
         True
     """
+    need_tensor("log_normal_", "x", x)
     return overwrite(x, _ops.exp(_ops.gaussian(list(x.shape), mean, std, 0, x.dtype)))
 
 
