@@ -79,11 +79,8 @@ def _check_norm(name, norm):
 
 
 def _ints(name, what, given):
-    """A list of numbers, or None."""
-    if given is None:
-        return None
     try:
-        return [operator.index(number) for number in given]
+        return None if given is None else [operator.index(number) for number in given]
     except TypeError:
         raise ValueError(
             f"[{name}] {what}: expected a list of ints, got {given!r}. Do this: pass whole numbers,"

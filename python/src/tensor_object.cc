@@ -325,7 +325,8 @@ PyGetSetDef getters[] = {
     GETTER(grad_fn,
            "Gradient of the op that made it: a node with name() and next_functions; None "
            "for leaves."),
-    {"inplace_version", get<get_version>, nullptr, "Number of writes to the memory, and of forms given in place.", nullptr},
+    {"inplace_version", get<get_version>, nullptr,
+     "Number of writes to the memory, and of forms given in place.", nullptr},
     {"_layout", get<get_layout>, nullptr, nullptr, nullptr},
     {"_parts", get<get_parts>, nullptr, nullptr, nullptr},
     {"_symbolic", get<get_symbolic>, nullptr, nullptr, nullptr},

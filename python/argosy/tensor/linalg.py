@@ -5,6 +5,7 @@ import operator
 
 from argosy import _core
 from argosy._core import ops as _ops
+from argosy._dtypes import COMPLEX
 from argosy._support import ArgumentError, alias, check_choice, into, need_tensor, sizes_of
 from argosy.tensor.decompositions import _adjoint, _swap, need_matrices, svdvals
 from argosy.tensor.einsum import contract, contract_equation
@@ -245,7 +246,7 @@ def trace(x, offset=0, axis1=0, axis2=1, name=None):
 
 @method
 def vecdot(x, y, axis=-1, name=None):
-    """Sums of products of x and y along an axis.
+    """Sums of products of x, conjugated if it is complex, and y along an axis.
 
     Args:
         x (Tensor): Of a number dtype.
@@ -259,6 +260,9 @@ def vecdot(x, y, axis=-1, name=None):
         >>> float(argosy.linalg.vecdot(argosy.ones([3]), argosy.full([3], 2.0)))
         6.0
     """
+    need_tensor("vecdot", "x", x)
+    if x.dtype in COMPLEX:
+        x = _ops.conj(x)
     return _ops.sum(_ops.multiply(x, y), axis)
 
 

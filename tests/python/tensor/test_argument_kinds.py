@@ -219,3 +219,11 @@ def test_none_and_other_names_are_no_missing_attributes():
     assert argosy.unsqueeze(X, None).shape == [2, 3] and argosy.zeros(None).shape == []
     assert argosy.unsqueeze(input=X, dim=0).shape == [1, 2, 3]
     assert argosy.flip(X, dims=[0]).tolist() == X.tolist()[::-1]
+
+
+def test_vecdot_conjugates_its_first_operand():
+    x, y = np.array([1 + 2j, 3 - 1j], "complex64"), np.array([2 - 1j, 1 + 1j], "complex64")
+    found = argosy.linalg.vecdot(argosy.to_tensor(x), argosy.to_tensor(y))
+    np.testing.assert_allclose(found.numpy(), np.vdot(x, y), rtol=1e-6)
+    real = argosy.linalg.vecdot(argosy.to_tensor(x.real), argosy.to_tensor(y))
+    np.testing.assert_allclose(real.numpy(), np.vdot(x.real, y), rtol=1e-6)

@@ -209,7 +209,8 @@ Tensor what_stayed(const Tensor& x, std::span<const Tensor> indices, const Index
   Tensor each = ones_like(cast(indices[0], DType::int64));
   for (const Tensor& i : indices.subspan(1)) each = add(each, zeros_like(cast(i, DType::int64)));
   Tensor number = reshape_like(cumsum(flatten(each, 0, -1), 0), each);
-  for (int d = static_cast<int>(indices.size()); d < x.rank(); ++d) number = unsqueeze(number, {-1});
+  for (int d = static_cast<int>(indices.size()); d < x.rank(); ++d)
+    number = unsqueeze(number, {-1});
   const Tensor none = zeros_like(cast(x, DType::int64));
   return equal(index_get(index_put(none, number, indices, a.axes, false), indices, a.axes), number);
 }
