@@ -22,7 +22,7 @@ def _swap(x, a=-1, b=-2):
     return _ops.transpose(x, perm)
 
 
-def need_matrices(op, **operands):
+def _need_matrices(op, **operands):
     """Raises as Paddle's checks do unless each is a matrix or a stack of them."""
     for argument, x in operands.items():
         need_tensor(op, argument, x)
@@ -58,7 +58,7 @@ def solve(x, y, left=True, name=None, *, out=None):
         >>> argosy.linalg.solve(argosy.to_tensor([[2.0, 0.0], [0.0, 4.0]]), argosy.ones([2])).tolist()
         [0.5, 0.25]
     """
-    need_matrices("solve", x=x)
+    _need_matrices("solve", x=x)
     need_tensor("solve", "y", y)
     shape = list(x.shape)
     vector = y.ndim == 1 or (y.ndim == x.ndim - 1 and list(y.shape) == shape[:-1])
@@ -87,7 +87,7 @@ def cholesky_solve(x, y, upper=False, name=None):
         >>> argosy.linalg.cholesky_solve(argosy.ones([1, 1]), argosy.full([1, 1], 2.0)).tolist()
         [[0.25]]
     """
-    need_matrices("cholesky_solve", x=x, y=y)
+    _need_matrices("cholesky_solve", x=x, y=y)
     factor = _adjoint(y) if upper else y
     half = _ops.triangular_solve(factor, x, False, False, False)
     return _ops.triangular_solve(_adjoint(factor), half, True, False, False)
@@ -108,7 +108,7 @@ def cholesky_inverse(x, upper=False, name=None):
         >>> argosy.linalg.cholesky_inverse(argosy.full([1, 1], 2.0)).tolist()
         [[0.25]]
     """
-    need_matrices("cholesky_inverse", x=x)
+    _need_matrices("cholesky_inverse", x=x)
     if x.shape[-1] == 0:
         return x.clone()
     return cholesky_solve(_ops.diag_embed(_ops.ones_like(x[..., 0])), x, upper)
@@ -170,7 +170,7 @@ def eigvals(x, name=None):
         >>> argosy.linalg.eigvals(argosy.to_tensor([[2.0, 0.0], [0.0, 2.0]])).tolist()
         [(2+0j), (2+0j)]
     """
-    need_matrices("eigvals", x=x)
+    _need_matrices("eigvals", x=x)
     # Of the transposed, which has the same: so they come in Paddle's order.
     return _ops.eig(_swap(x))[0]
 
@@ -306,7 +306,7 @@ def lstsq(x, y, rcond=None, driver=None, name=None):
     """
     driver = driver or "gelsy"
     check_choice("lstsq", "driver", driver, ("gels", "gelsy", "gelsd", "gelss"))
-    need_matrices("lstsq", x=x, y=y)
+    _need_matrices("lstsq", x=x, y=y)
     m, n = x.shape[-2], x.shape[-1]
     if x._symbolic and (driver in ("gelsd", "gelss") or (driver == "gels" and min(m, n) < 0)):
         raise NotImplementedError(
@@ -353,7 +353,7 @@ def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
         >>> int(argosy.linalg.matrix_rank(argosy.ones([2, 3])))
         1
     """
-    need_matrices("matrix_rank", x=x)
+    _need_matrices("matrix_rank", x=x)
     if 0 in x.shape[-2:]:
         return _ops.zeros(list(x.shape[:-2]), "int64")
     s = _spectrum(x, hermitian)
@@ -395,7 +395,7 @@ def pinv(x, rcond=1e-15, hermitian=False, name=None):
         >>> argosy.linalg.pinv(argosy.to_tensor([[2.0, 0.0]])).tolist()
         [[0.5], [0.0]]
     """
-    need_matrices("pinv", x=x)
+    _need_matrices("pinv", x=x)
     if 0 in x.shape[-2:]:
         return _adjoint(x).clone()
     if hermitian:
@@ -421,7 +421,7 @@ def _eye_like(x):
 
 
 def _need_reflectors(op, x, tau):
-    need_matrices(op, x=x)
+    _need_matrices(op, x=x)
     need_tensor(op, "tau", tau)
     if tau.ndim != x.ndim - 1 or tau.dtype != x.dtype:
         raise ArgumentError(
@@ -502,7 +502,7 @@ def ormqr(x, tau, y, left=True, transpose=False, name=None):
         [[0.0, -1.0], [-1.0, 0.0]]
     """
     _need_reflectors("ormqr", x, tau)
-    need_matrices("ormqr", y=y)
+    _need_matrices("ormqr", y=y)
     rows, inner = x.shape[-2], y.shape[-2 if left else -1]
     if y.dtype != x.dtype or (rows != inner and min(rows, inner) >= 0):
         raise ArgumentError(
@@ -538,7 +538,7 @@ def svd_lowrank(x, q=None, niter=2, M=None, name=None):  # noqa: N803
         >>> s.tolist()
         [3.0, 2.0]
     """
-    need_matrices("svd_lowrank", x=x)
+    _need_matrices("svd_lowrank", x=x)
     m, n = x.shape[-2], x.shape[-1]
     most = min((size for size in (m, n) if size >= 0), default=None)
     q = 6 if q is None and most is None else min(6, most) if q is None else q
@@ -583,7 +583,7 @@ def pca_lowrank(x, q=None, center=True, niter=2, name=None):
         >>> s.tolist()
         [1.4142]
     """
-    need_matrices("pca_lowrank", x=x)
+    _need_matrices("pca_lowrank", x=x)
     mean = None
     if center:
         mean = _ops.expand_as(_ops.mean(x, -2, None, True), x)

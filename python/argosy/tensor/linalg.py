@@ -7,7 +7,7 @@ from argosy import _core
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
 from argosy._support import ArgumentError, alias, check_choice, into, need_tensor, sizes_of
-from argosy.tensor.decompositions import _adjoint, _swap, need_matrices, svdvals
+from argosy.tensor.decompositions import _adjoint, _need_matrices, _swap, svdvals
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import method
 
@@ -532,7 +532,7 @@ def cond(x, p=None, name=None):
         >>> float(argosy.linalg.cond(argosy.to_tensor([[4.0, 0.0], [0.0, 2.0]])))
         2.0
     """
-    need_matrices("cond", x=x)
+    _need_matrices("cond", x=x)
     check_choice("cond", "p", p, (None, *_MATRIX_NORMS))
     if 0 in x.shape[-2:]:
         return _ops.zeros(sizes_of(x)[:-2], svdvals(x).dtype)
