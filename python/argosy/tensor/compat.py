@@ -235,12 +235,6 @@ def _need_gradient(tensor, who):
 
 
 @method
-def _place_str(self):
-    """The place as text."""
-    return str(self.place)
-
-
-@method
 def _grad_ivar(self):
     """The gradient, or None."""
     return self.grad
@@ -628,6 +622,7 @@ def _set_data(self, value):
 
 method(property(_requires_grad, _set_requires_grad), "requires_grad")
 method(property(_data, _set_data), "data")
+method(property(lambda self: str(self.place), doc="The place as text."), "_place_str")
 method(property(lambda self: Device(self.place), doc="Where the tensor is, as a name."), "device")
 method(
     property(lambda self: self.place.is_gpu_place(), doc="Whether a GPU holds the tensor."),
