@@ -55,10 +55,14 @@ class Signature:
         ]
         self.names = [n for n, _ in self.params + self.keyword_only]
 
-    def render(self, aliases):
+    def render(self, aliases, attributes):
         """Parameters of the def. With aliases every parameter needs a default; the C entry says
-        what is missing."""
-        own = [(n, d if d is not None or not aliases else "None") for n, d in self.params]
+        which tensor is missing, the def which attribute: None may be a value of it."""
+        default = {name: "_required" for name in attributes} if aliases else {}
+        own = [
+            (n, d if d is not None or not aliases else default.get(n, "None"))
+            for n, d in self.params
+        ]
         extra = self.keyword_only + [(a, "None") for a in aliases if a not in self.names]
         parts = [n if d is None else f"{n}={d}" for n, d in own]
         if extra:
@@ -138,13 +142,18 @@ def function(op, signature, entry, name):
         for other, own in op["aliases"].items()
         if own in signature.names and other not in signature.names
     }
-    lines = [f"def {name}({signature.render(aliases)}):", docstring(op, signature)]
+    attributes = [a["name"] for a in op["attrs"]]
+    head = f"def {name}({signature.render(aliases, attributes)}):"
+    lines = [head, docstring(op, signature)]
     for other, own in aliases.items():
         lines += [f"    if {other} is not None:", f"        {own} = {other}"]
     for i in op["inputs"]:  # (the C entry says so of a single one; to it None is an empty list)
         if aliases and i["list"] and (i["name"], None) in signature.params:
             said = f'"{name}", "{i["name"]}"'
             lines += [f"    if {i['name']} is None:", f"        raise _missing_list({said})"]
+    for a in attributes:
+        if aliases and (a, None) in signature.params:
+            lines += [f"    if {a} is _required:", f'        raise _missing("{name}", "{a}")']
     call = f"_ops.{entry}({call_arguments(op, signature)})"
     if "requires_grad" in signature.names:
         out = "out" if "out" in signature.names else "None"
@@ -203,7 +212,8 @@ def main():
     for module, functions in sorted(modules.items()):
         names = sorted(functions)
         text = HEADER + "# ruff: noqa\nfrom argosy._core import ops as _ops\n"
-        text += "from argosy._support import into as _into, missing_list as _missing_list\n"
+        text += "from argosy._support import into as _into, missing as _missing\n"
+        text += "from argosy._support import missing_list as _missing_list, required as _required\n"
         text += "from argosy._support import place as _place, sizes as _sizes\n\n"
         text += f"__all__ = {names!r}\n\n\n" + "\n\n".join(functions[n] for n in names)
         file = module.replace(".", "_") + ".py"

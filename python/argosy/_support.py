@@ -183,6 +183,24 @@ def renamed(forward, kwargs):
     return kwargs
 
 
+class _Required:
+    """The default of an argument that has several names, one of which must be given."""
+
+    def __repr__(self):
+        return "<required>"
+
+    def __reduce__(self):
+        return "required"
+
+
+required = _Required()
+
+
+def missing(function, argument):
+    """What a function raises whose argument was given by none of its names."""
+    return TypeError(f"[{function}] {argument} is missing. Do this: pass it.")
+
+
 def missing_list(function, argument):
     """What a function raises whose list of tensors was not given."""
     return TypeError(

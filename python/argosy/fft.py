@@ -10,10 +10,11 @@ direction is divided by the number of points n: 'backward' the inverse, 'forward
 from __future__ import annotations
 
 import math
+import operator
 
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import alias, check_choice, into, place, sizes_of
+from argosy._support import alias, check_choice, into, need_tensor, place, sizes_of
 
 __all__ = [
     "fft",
@@ -77,19 +78,22 @@ def _check_norm(name, norm):
     check_choice(name, "norm", norm, _NORMS)
 
 
+def _ints(name, what, given):
+    try:
+        return None if given is None else [operator.index(number) for number in given]
+    except TypeError:
+        raise ValueError(
+            f"[{name}] {what}: expected a list of ints, got {given!r}. Do this: pass whole numbers,"
+            " such as [4]."
+        ) from None
+
+
 def _axes(name, x, s, axes):
     """Sizes and axes of a transform over several of them."""
-    for what, given in (("s", s), ("axes", axes)):
-        if isinstance(given, (int, float)):
-            raise ValueError(
-                f"[{name}] {what}: expected a list of ints, got {given!r}. Do this: pass [{given}]."
-            )
-    if s is not None:
-        s = [int(size) for size in s]
+    need_tensor(name, "x", x)
+    s, axes = _ints(name, "s", s), _ints(name, "axes", axes)
     if axes is None:
         axes = list(range(x.ndim)) if s is None else list(range(x.ndim - len(s), x.ndim))
-    else:
-        axes = [int(axis) for axis in axes]
     if s is not None and len(s) != len(axes):
         raise ValueError(
             f"[{name}] s and axes must have as many entries, got {len(s)} and {len(axes)}. Do this:"
@@ -150,16 +154,16 @@ def _c2c(x, axes, norm, forward):
 
 
 def _full(name, x, s, axes, norm, forward):
-    _check_norm(name, norm)
     s, axes = _axes(name, x, s, axes)
+    _check_norm(name, norm)
     return _c2c(_resized(_to_complex(x), s, axes), axes, norm, forward)
 
 
 def _half(name, x, s, axes, norm, forward):
     """Real numbers to the first half of the spectrum along the last axis."""
+    s, axes = _axes(name, x, s, axes)
     _check_norm(name, norm)
     x = _real_input(name, x)
-    s, axes = _axes(name, x, s, axes)
     y = _resized(_to_complex(x), s, axes)
     last = axes[-1]
     size = sizes_of(y)[last]
@@ -172,9 +176,9 @@ def _half(name, x, s, axes, norm, forward):
 
 def _whole(name, x, s, axes, norm, forward):
     """The first half of a spectrum along the last axis to real numbers."""
+    s, axes = _axes(name, x, s, axes)
     _check_norm(name, norm)
     x = _to_complex(x)
-    s, axes = _axes(name, x, s, axes)
     last = axes[-1]
     size = 2 * (sizes_of(x)[last] - 1) if s is None else s[-1]
     if isinstance(size, int) and size == 0:
@@ -525,7 +529,8 @@ def ihfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
 
 
 def _two(name, x, s, axes):
-    axes = (-2, -1) if axes is None else axes
+    need_tensor(name, "x", x)
+    axes = [-2, -1] if axes is None else _ints(name, "axes", axes)
     if x.ndim < 2 or len(axes) != 2:
         raise ValueError(
             f"[{name}] transforms two axes: got a tensor of {x.ndim} dimensions and axes {axes}. Do"
@@ -750,6 +755,7 @@ def rfftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires
 
 
 def _rolled(x, axes, inverse):
+    need_tensor("ifftshift" if inverse else "fftshift", "x", x)
     if isinstance(axes, Tensor):
         axes = axes.tolist()
     axes = range(x.ndim) if axes is None else [axes] if isinstance(axes, int) else axes

@@ -128,6 +128,12 @@ int64_t parse_int(const op::OpDef& op, const op::Field& f, PyObject* o) {
   return number_of(op, f, index.get());
 }
 
+// An axis or a size alone may be a float without a fraction, in a list it may not. [= Paddle]
+int64_t parse_int_item(const op::OpDef& op, const op::Field& f, PyObject* o) {
+  if (PyFloat_Check(o)) fail_attr(op, f, "whole numbers as ints", o);
+  return parse_int(op, f, o);
+}
+
 double parse_real(const op::OpDef& op, const op::Field& f, PyObject* o) {
   if (PyFloat_CheckExact(o)) return PyFloat_AS_DOUBLE(o);
   if (PyUnicode_Check(o)) fail_attr(op, f, "a number", o);
@@ -206,7 +212,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
     PyErr_Clear();
   }
   each(op, f, o, [&](PyObject* item) {
-    if (!is_tensor(item)) return out.values.push_back(parse_int(op, f, item));
+    if (!is_tensor(item)) return out.values.push_back(parse_int_item(op, f, item));
     Tensor t = known(item);
     if (t.symbolic()) {
       out.symbols.push_back({static_cast<uint32_t>(out.values.size()), t});
@@ -266,7 +272,7 @@ void parse_attr(const op::OpDef& op, const op::Field& f, PyObject* o, void* attr
       if (PyLong_Check(o))
         list.push_back(parse_int(op, f, o));
       else
-        each(op, f, o, [&](PyObject* item) { list.push_back(parse_int(op, f, item)); });
+        each(op, f, o, [&](PyObject* item) { list.push_back(parse_int_item(op, f, item)); });
       return;
     }
     case FieldKind::reals: {

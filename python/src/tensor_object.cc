@@ -109,48 +109,6 @@ PyObject* construct(PyTypeObject* type, PyObject*, PyObject*) {
   return self;
 }
 
-// Tensor(): no elements. Tensor(2, 3): zeros of this shape. Tensor(data): a copy; lists become the
-// default dtype.
-Tensor initial_value(PyObject* args, PyObject* data) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(args);
-  if (!data && count > 0 && !PyLong_CheckExact(PyTuple_GET_ITEM(args, 0)))
-    data = PyTuple_GET_ITEM(args, 0);
-  if (data) {
-    Tensor value = from_users_data(data, Py_None, true);
-    return PyList_Check(data) || PyTuple_Check(data) ? ops::cast(value, op::default_dtype())
-                                                     : value;
-  }
-  Shape shape;
-  for (Py_ssize_t i = 0; i < count; ++i) shape.push_back(to_int(PyTuple_GET_ITEM(args, i)));
-  if (count == 0) shape.push_back(0);
-  Tensor zeros = Tensor::empty(shape, op::default_dtype(), {});
-  std::memset(zeros.raw(), 0, zeros.nbytes());
-  return on_current_place(zeros);
-}
-
-int init(PyObject* self, PyObject* args, PyObject* options) {
-  return guarded_int([&] {
-    PyObject *data = nullptr, *key, *option;
-    bool stop_gradient = true;
-    for (Py_ssize_t at = 0; options && PyDict_Next(options, &at, &key, &option);) {
-      if (PyUnicode_CompareWithASCIIString(key, "value") == 0 ||
-          PyUnicode_CompareWithASCIIString(key, "data") == 0)
-        data = option;
-      else if (PyUnicode_CompareWithASCIIString(key, "stop_gradient") == 0)
-        stop_gradient = truth(option);
-    }
-    Tensor value = initial_value(args, data);
-    value.set_stop_gradient(stop_gradient);
-    TensorObject* t = cast(self);
-    t->impl->python = nullptr;
-    t->impl->release();
-    t->impl = value.impl();
-    t->impl->retain();
-    t->impl->python = self;
-    return 0;
-  });
-}
-
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   int status = PyObject_GenericSetAttr(self, name, value);
   if (status == 0 && cast(self)->dict) track(self);
@@ -272,8 +230,97 @@ void set_name(PyObject* self, PyObject* value) {
   if (program::State* s = program::state_of(tensor_of(self))) s->name = text;
   impl_of(self)->name = std::make_unique<std::string>(text);
 }
+// What a call of Tensor names; null where it does not.
+struct Arguments {
+  PyObject* value = nullptr;
+  PyObject* dtype = nullptr;
+  PyObject* place = nullptr;
+  PyObject* persistable = nullptr;
+  PyObject* zero_copy = nullptr;
+  PyObject* name = nullptr;
+  PyObject* stop_gradient = nullptr;
+};
+
+PyObject*& argument(Arguments& a, PyObject* key) {
+  const std::string_view name = PyUnicode_AsUTF8(key);
+  if (name == "value" || name == "data") return a.value;
+  if (name == "dtype") return a.dtype;
+  if (name == "place") return a.place;
+  if (name == "persistable") return a.persistable;
+  if (name == "zero_copy") return a.zero_copy;
+  if (name == "name") return a.name;
+  if (name == "stop_gradient") return a.stop_gradient;
+  ARGOSY_THROW(type) << "[Tensor] unknown argument '" << std::string(name)
+                     << "': expected data, dtype, place, persistable, name or stop_gradient. Do "
+                        "this: leave it out, or use argosy.to_tensor(..).";
+}
+
+// By position: sizes alone, or a value and what says more of it.
+Arguments arguments_of(PyObject* args, PyObject* options) {
+  Arguments a;
+  PyObject *key, *option;
+  for (Py_ssize_t at = 0; options && PyDict_Next(options, &at, &key, &option);)
+    argument(a, key) = option;
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  if (count == 0 || a.value || PyLong_CheckExact(PyTuple_GET_ITEM(args, 0))) return a;
+  PyObject** const of_arrays[] = {&a.value,     &a.place, &a.persistable,
+                                  &a.zero_copy, &a.name,  &a.stop_gradient};
+  PyObject** const of_tensors[] = {&a.value, &a.place, &a.name};
+  const bool tensor = is_tensor(PyTuple_GET_ITEM(args, 0));
+  ARGOSY_CHECK(count <= (tensor ? 3 : 6), type)
+      << "[Tensor] takes at most " << (tensor ? 3 : 6) << " arguments by position, got "
+      << static_cast<long long>(count) << ". Do this: name what says more of the value.";
+  for (Py_ssize_t i = 0; i < count; ++i)
+    *(tensor ? of_tensors : of_arrays)[i] = PyTuple_GET_ITEM(args, i);
+  return a;
+}
+
+// Tensor(): no elements. Tensor(2, 3): zeros of this shape. Tensor(data): a copy; lists become the
+// default dtype.
+Tensor initial_value(PyObject* args, const Arguments& a) {
+  if (a.value) {
+    Tensor value = from_users_data(a.value, Py_None, true);
+    const bool list = PyList_Check(a.value) || PyTuple_Check(a.value);
+    if (list || a.dtype)
+      value = ops::cast(value, a.dtype && a.dtype != Py_None ? to_dtype(a.dtype)
+                               : list                        ? op::default_dtype()
+                                                             : value.dtype());
+    return value;
+  }
+  const DType dtype = a.dtype && a.dtype != Py_None ? to_dtype(a.dtype) : op::default_dtype();
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  Shape shape;
+  for (Py_ssize_t i = 0; i < count; ++i) shape.push_back(to_int(PyTuple_GET_ITEM(args, i)));
+  if (count == 0) shape.push_back(0);
+  Tensor zeros = Tensor::empty(shape, dtype, {});
+  std::memset(zeros.raw(), 0, zeros.nbytes());
+  return on_current_place(zeros);
+}
+
+int init(PyObject* self, PyObject* args, PyObject* options) {
+  return guarded_int([&] {
+    const Arguments a = arguments_of(args, options);
+    ARGOSY_CHECK(!a.zero_copy || PyObject_IsTrue(a.zero_copy) == 0, not_implemented)
+        << "[Tensor] zero_copy: expected False, got another value: elements are copied. Do this: "
+           "leave it out, or share memory through DLPack.";
+    Tensor value = initial_value(args, a);
+    if (a.place && a.place != Py_None) value = op::to_place(value, to_place(a.place));
+    value.set_stop_gradient(!a.stop_gradient || flag_of("stop_gradient", a.stop_gradient));
+    TensorObject* t = cast(self);
+    t->impl->python = nullptr;
+    t->impl->release();
+    t->impl = value.impl();
+    t->impl->retain();
+    t->impl->python = self;
+    if (a.persistable) set_persistable(self, a.persistable);
+    if (a.name && a.name != Py_None) set_name(self, a.name);
+    return 0;
+  });
+}
+
 PyObject* get_version(PyObject* self) {
-  return PyLong_FromLong(tensor_of(self).version());
+  // Another form in place (reshape_, cast_) is a write for who counts them.
+  return PyLong_FromLong(tensor_of(self).version() + impl_of(self)->forms);
 }
 PyObject* get_place(PyObject* self) {
   static PyObject* cpu = nullptr;
@@ -323,7 +370,8 @@ PyGetSetDef getters[] = {
     GETTER(grad_fn,
            "Gradient of the op that made it: a node with name() and next_functions; None "
            "for leaves."),
-    {"inplace_version", get<get_version>, nullptr, "Number of writes to the memory.", nullptr},
+    {"inplace_version", get<get_version>, nullptr,
+     "Number of writes to the memory, and of forms given in place.", nullptr},
     {"_layout", get<get_layout>, nullptr, nullptr, nullptr},
     {"_parts", get<get_parts>, nullptr, nullptr, nullptr},
     {"_symbolic", get<get_symbolic>, nullptr, nullptr, nullptr},

@@ -3,6 +3,7 @@
 import functools
 
 from argosy import _core
+from argosy._core import Tensor
 from argosy._support import is_operand, listed
 from argosy.autograd import saved_hooks
 from argosy.autograd.modes import is_grad_enabled, no_grad
@@ -172,7 +173,8 @@ class PyLayer:
             Tensor | tuple[Tensor]: What forward returns.
 
         Raises:
-            ValueError: backward, when it runs, returns another number of gradients than there are tensors.
+            ValueError: forward returns no Tensor, or backward, when it runs, another number of gradients
+                than there are tensors.
 
         Example:
             >>> class Cube(argosy.autograd.PyLayer):
@@ -198,6 +200,11 @@ class PyLayer:
             _core.set_grad_enabled(before)
         single = not isinstance(result, (list, tuple))
         outputs = [result] if single else list(result)
+        if not any(isinstance(o, Tensor) for o in outputs):
+            raise ValueError(
+                f"[{cls.__name__}.forward] expected at least one Tensor as a result, got"
+                f" {type(result).__name__}. Do this: return the Tensors that it computed."
+            )
         if not before or all(t.stop_gradient for t in inputs):
             return result
         ids = {id(t) for t in inputs}

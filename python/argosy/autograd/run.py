@@ -81,7 +81,7 @@ def grad(
         ("retain_graph", retain_graph),
         ("allow_unused", allow_unused),
     ):
-        if not isinstance(value, (bool, int)) or value not in (0, 1):
+        if not isinstance(value, bool):
             raise ArgumentError(
                 f"[grad] {what}: expected a bool, got {value!r}. Do this: pass True or False."
             )

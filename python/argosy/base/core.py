@@ -8,6 +8,7 @@ from argosy import _core, device
 from argosy._framework import get_flags, set_flags
 from argosy._programs import scope
 from argosy._support import EOFException, no_effect  # noqa: F401
+from argosy.amp import is_bfloat16_supported, is_float16_supported  # noqa: F401
 from argosy.device import (  # noqa: F401
     CPUPlace,
     CUDAPinnedPlace,
@@ -134,6 +135,45 @@ def globals():
         False
     """
     return _flags
+
+
+def supports_bfloat16():
+    """Whether the CPU computes with bfloat16: yes, in float32 where it has no instructions for it.
+
+    Returns:
+        bool: True.
+
+    Example:
+        >>> argosy.base.core.supports_bfloat16()
+        True
+    """
+    return is_bfloat16_supported("cpu")
+
+
+def supports_bfloat16_fast_performance():
+    """Whether the CPU has instructions for products of bfloat16.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.base.core.supports_bfloat16_fast_performance() in (True, False)
+        True
+    """
+    return "avx512_bf16" in _core.cpu_features().split()
+
+
+def supports_avx512f():
+    """Whether the CPU has AVX-512.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.base.core.supports_avx512f() in (True, False)
+        True
+    """
+    return "avx512" in _core.cpu_features().split()
 
 
 def get_cuda_device_count():

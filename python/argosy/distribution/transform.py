@@ -201,12 +201,14 @@ class Transform:
             shape (list | tuple): the argument's.
 
         Returns:
-            tuple.
+            tuple: Or ``shape`` itself, where it stays as it is.
 
         Raises:
             TypeError: ``shape`` is neither a list nor a tuple.
         """
-        return self._forward_shape(self._checked_shape(shape))
+        given = self._checked_shape(shape)
+        found = self._forward_shape(given)
+        return shape if found is given else found
 
     def inverse_shape(self, shape):
         """Shape of the argument for a result of a shape.
@@ -215,12 +217,14 @@ class Transform:
             shape (list | tuple): the result's.
 
         Returns:
-            tuple.
+            tuple: Or ``shape`` itself, where it stays as it is.
 
         Raises:
             TypeError: ``shape`` is neither a list nor a tuple.
         """
-        return self._inverse_shape(self._checked_shape(shape))
+        given = self._checked_shape(shape)
+        found = self._inverse_shape(given)
+        return shape if found is given else found
 
     def _checked_shape(self, shape):
         check(

@@ -155,6 +155,10 @@ class SparseTensor:
 
     astype = cast
 
+    def element_size(self):
+        """Bytes of a value."""
+        return self._values.element_size()
+
     def numpy(self):
         """The whole tensor as a NumPy array."""
         return self.to_dense().numpy()
@@ -221,6 +225,12 @@ class SparseCooTensor(SparseTensor):
 
     def _like(self, values):
         return SparseCooTensor(self._indices, values, self._shape, self._coalesced)
+
+    def cpu(self):
+        """This tensor, or a copy of it, on the CPU."""
+        return SparseCooTensor(
+            self._indices.cpu(), self._values.cpu(), self._shape, self._coalesced
+        )
 
     def indices(self):
         """The coordinates, [sparse dims, n]."""
@@ -304,6 +314,10 @@ class SparseCsrTensor(SparseTensor):
 
     def _like(self, values):
         return SparseCsrTensor(self._crows, self._cols, values, self._shape)
+
+    def cpu(self):
+        """This tensor, or a copy of it, on the CPU."""
+        return SparseCsrTensor(self._crows.cpu(), self._cols.cpu(), self._values.cpu(), self._shape)
 
     def crows(self):
         """Where rows begin."""

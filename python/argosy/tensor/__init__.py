@@ -57,6 +57,7 @@ from argosy.tensor.array import (  # noqa: E402, F401  (names of this module onl
     create_array,
     tensor_array_to_tensor,
 )
+from argosy.tensor.creation import fill_constant  # noqa: E402, F401  (a name of this module only)
 from argosy.tensor.sampling import top_p_sampling  # noqa: E402, F401  (a name of this module only)
 
 globals().update({name: getattr(aliases, name) for name in aliases.EXPORTS})

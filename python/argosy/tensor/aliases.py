@@ -7,7 +7,7 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
 from argosy._generated.method_table import METHODS as _OF_OPS
-from argosy._support import alias, listed, no_effect, overwrite, place
+from argosy._support import alias, listed, need_tensor, no_effect, overwrite, place
 from argosy.tensor import manipulation as _manipulation
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import sizes_one_by_one
@@ -140,6 +140,7 @@ def ravel(input):
         >>> argosy.ravel(argosy.ones([2, 3])).shape
         paddle.Size([6])
     """
+    need_tensor("ravel", "input", input)
     return _ops.flatten(input) if input.ndim != 1 else input
 
 

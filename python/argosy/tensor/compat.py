@@ -5,7 +5,16 @@ from argosy import device as device_module
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import ArgumentError, alias, into, listed, overwrite, place, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alias,
+    into,
+    listed,
+    need_tensor,
+    overwrite,
+    place,
+    sizes_of,
+)
 from argosy.device import Device
 from argosy.tensor import creation, parting, random, search
 from argosy.tensor.registry import method
@@ -226,12 +235,6 @@ def _need_gradient(tensor, who):
 
 
 @method
-def _place_str(self):
-    """The place as text."""
-    return str(self.place)
-
-
-@method
 def _grad_ivar(self):
     """The gradient, or None."""
     return self.grad
@@ -409,6 +412,7 @@ def log_normal_(x, mean=1.0, std=2.0, name=None):
         >>> bool((argosy.zeros([3]).log_normal_() > 0).all())
         True
     """
+    need_tensor("log_normal_", "x", x)
     return overwrite(x, _ops.exp(_ops.gaussian(list(x.shape), mean, std, 0, x.dtype)))
 
 
@@ -618,6 +622,7 @@ def _set_data(self, value):
 
 method(property(_requires_grad, _set_requires_grad), "requires_grad")
 method(property(_data, _set_data), "data")
+method(property(lambda self: str(self.place), doc="The place as text."), "_place_str")
 method(property(lambda self: Device(self.place), doc="Where the tensor is, as a name."), "device")
 method(
     property(lambda self: self.place.is_gpu_place(), doc="Whether a GPU holds the tensor."),

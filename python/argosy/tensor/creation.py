@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._dtypes import CONVERTIBLE, SECOND_NAMES
 from argosy._framework import in_static_mode
-from argosy._support import dtype_name
+from argosy._support import dtype_name, into
 from argosy.device import device_guard as _device_guard
 from argosy.device.place import CUDAPinnedPlace, CUDAPlace, Place, checked_place, custom_devices
 from argosy.tensor.registry import method
@@ -242,6 +242,32 @@ def contiguous(self):
         (False, True)
     """
     return self if self.is_contiguous() else _core.ops.assign(self)
+
+
+def fill_constant(shape, dtype, value, force_cpu=False, out=None, place=None, name=None):
+    """full with its arguments in another order (kept for old programs).
+
+    Args:
+        shape (list[int] | tuple[int] | Tensor): The sizes.
+        dtype (dtype | str): Of the result.
+        value (number | str | Tensor): Of every element; a text is read as a number.
+        force_cpu (bool): Whether the result is on the CPU wherever others are.
+        out (Tensor, optional): A tensor that becomes the result.
+        place (Place | str, optional): Where the result goes.
+        name (str, optional): Has no effect.
+
+    Returns:
+        Tensor: Of the shape.
+
+    Example:
+        >>> argosy.tensor.fill_constant([2], "int64", 3).tolist()
+        [3, 3]
+    """
+    value = float(value) if isinstance(value, str) else value
+    made = _core.ops.full(shape, value, dtype)
+    if force_cpu or place is not None:
+        made = made.to("cpu" if force_cpu else place)
+    return into(out, made)
 
 
 def value(self):

@@ -4,7 +4,15 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
-from argosy._support import ArgumentError, alias, check_choice, into, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alias,
+    check_choice,
+    dtype_name,
+    into,
+    need_tensor,
+    sizes_of,
+)
 from argosy.tensor.registry import method
 
 
@@ -12,6 +20,17 @@ def _swap(x, a=-1, b=-2):
     perm = list(range(x.ndim))
     perm[a], perm[b] = perm[b], perm[a]
     return _ops.transpose(x, perm)
+
+
+def _need_matrices(op, **operands):
+    """Raises as Paddle's checks do unless each is a matrix or a stack of them."""
+    for argument, x in operands.items():
+        need_tensor(op, argument, x)
+        if x.ndim < 2:
+            raise ArgumentError(
+                f"(InvalidArgument) [{op}] {argument} must be a matrix [m, n] or a stack of them, got"
+                f" shape {list(x.shape)}. Do this: add a dimension with unsqueeze(-1)."
+            )
 
 
 def _adjoint(x):
@@ -32,10 +51,15 @@ def solve(x, y, left=True, name=None, *, out=None):
     Returns:
         Tensor: z, of y's shape.
 
+    Raises:
+        ValueError: x is no matrix.
+
     Example:
         >>> argosy.linalg.solve(argosy.to_tensor([[2.0, 0.0], [0.0, 4.0]]), argosy.ones([2])).tolist()
         [0.5, 0.25]
     """
+    _need_matrices("solve", x=x)
+    need_tensor("solve", "y", y)
     shape = list(x.shape)
     vector = y.ndim == 1 or (y.ndim == x.ndim - 1 and list(y.shape) == shape[:-1])
     if vector:
@@ -56,10 +80,14 @@ def cholesky_solve(x, y, upper=False, name=None):
     Returns:
         Tensor: z, [.., n, k].
 
+    Raises:
+        ValueError: An operand is no matrix.
+
     Example:
         >>> argosy.linalg.cholesky_solve(argosy.ones([1, 1]), argosy.full([1, 1], 2.0)).tolist()
         [[0.25]]
     """
+    _need_matrices("cholesky_solve", x=x, y=y)
     factor = _adjoint(y) if upper else y
     half = _ops.triangular_solve(factor, x, False, False, False)
     return _ops.triangular_solve(_adjoint(factor), half, True, False, False)
@@ -80,7 +108,8 @@ def cholesky_inverse(x, upper=False, name=None):
         >>> argosy.linalg.cholesky_inverse(argosy.full([1, 1], 2.0)).tolist()
         [[0.25]]
     """
-    if x.ndim >= 2 and x.shape[-1] == 0:
+    _need_matrices("cholesky_inverse", x=x)
+    if x.shape[-1] == 0:
         return x.clone()
     return cholesky_solve(_ops.diag_embed(_ops.ones_like(x[..., 0])), x, upper)
 
@@ -141,8 +170,9 @@ def eigvals(x, name=None):
         >>> argosy.linalg.eigvals(argosy.to_tensor([[2.0, 0.0], [0.0, 2.0]])).tolist()
         [(2+0j), (2+0j)]
     """
+    _need_matrices("eigvals", x=x)
     # Of the transposed, which has the same: so they come in Paddle's order.
-    return _ops.eig(_swap(x) if x.ndim >= 2 else x)[0]
+    return _ops.eig(_swap(x))[0]
 
 
 @method
@@ -276,11 +306,7 @@ def lstsq(x, y, rcond=None, driver=None, name=None):
     """
     driver = driver or "gelsy"
     check_choice("lstsq", "driver", driver, ("gels", "gelsy", "gelsd", "gelss"))
-    if x.ndim < 2 or y.ndim < 2:
-        raise ValueError(
-            f"[lstsq] expected matrices or stacks of them, got shapes {list(x.shape)} and"
-            f" {list(y.shape)}. Do this: add a dimension with unsqueeze(-1)."
-        )
+    _need_matrices("lstsq", x=x, y=y)
     m, n = x.shape[-2], x.shape[-1]
     if x._symbolic and (driver in ("gelsd", "gelss") or (driver == "gels" and min(m, n) < 0)):
         raise NotImplementedError(
@@ -295,7 +321,7 @@ def lstsq(x, y, rcond=None, driver=None, name=None):
         rest = _ops.abs(_ops.subtract(_ops.matmul(x, z), y))
         residuals = _ops.sum(_ops.square(rest), -2)
     if driver == "gels":
-        rank = _ops.zeros([0], "int32")
+        rank = _ops.zeros([0], "int64")
     if driver in ("gels", "gelsy"):
         singular = _ops.zeros([0], singular.dtype)
     return z, residuals, rank, singular
@@ -327,7 +353,8 @@ def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
         >>> int(argosy.linalg.matrix_rank(argosy.ones([2, 3])))
         1
     """
-    if x.ndim >= 2 and 0 in x.shape[-2:]:
+    _need_matrices("matrix_rank", x=x)
+    if 0 in x.shape[-2:]:
         return _ops.zeros(list(x.shape[:-2]), "int64")
     s = _spectrum(x, hermitian)
     largest = _ops.max(s, -1, True)
@@ -368,7 +395,8 @@ def pinv(x, rcond=1e-15, hermitian=False, name=None):
         >>> argosy.linalg.pinv(argosy.to_tensor([[2.0, 0.0]])).tolist()
         [[0.5], [0.0]]
     """
-    if x.ndim >= 2 and 0 in x.shape[-2:]:
+    _need_matrices("pinv", x=x)
+    if 0 in x.shape[-2:]:
         return _adjoint(x).clone()
     if hermitian:
         w, v = _ops.eigh(x, "L")
@@ -390,6 +418,17 @@ def _eye_like(x):
     if -1 not in x.shape[-2:]:
         return _ops.eye(x.shape[-2], x.shape[-1], x.dtype)
     return _ops.tril(_ops.triu(_ops.ones_like(x)))
+
+
+def _need_reflectors(op, x, tau):
+    _need_matrices(op, x=x)
+    need_tensor(op, "tau", tau)
+    if tau.ndim != x.ndim - 1 or tau.dtype != x.dtype:
+        raise ArgumentError(
+            f"[{op}] tau must have x's dtype and one dimension less, got"
+            f" {dtype_name(tau.dtype)}{list(tau.shape)} for x {dtype_name(x.dtype)}{list(x.shape)}."
+            " Do this: pass what geqrf or qr gave with x."
+        )
 
 
 def _reflected(vectors, tau, y, last_first):
@@ -429,6 +468,7 @@ def householder_product(x, tau, name=None):
         >>> argosy.linalg.householder_product(argosy.ones([2, 2]), argosy.to_tensor([1.0])).tolist()
         [[0.0, -1.0], [-1.0, 0.0]]
     """
+    _need_reflectors("householder_product", x, tau)
     m, n = x.shape[-2], x.shape[-1]
     if 0 <= m < n or 0 <= n < tau.shape[-1]:
         raise ArgumentError(
@@ -453,11 +493,23 @@ def ormqr(x, tau, y, left=True, transpose=False, name=None):
     Returns:
         Tensor: Of y's shape.
 
+    Raises:
+        ValueError: Sizes or dtypes do not fit.
+
     Example:
         >>> x, tau = argosy.ones([2, 1]), argosy.to_tensor([1.0])
         >>> argosy.linalg.ormqr(x, tau, argosy.eye(2)).tolist()
         [[0.0, -1.0], [-1.0, 0.0]]
     """
+    _need_reflectors("ormqr", x, tau)
+    _need_matrices("ormqr", y=y)
+    rows, inner = x.shape[-2], y.shape[-2 if left else -1]
+    if y.dtype != x.dtype or (rows != inner and min(rows, inner) >= 0):
+        raise ArgumentError(
+            f"[ormqr] y must have x's dtype and {rows} {'rows' if left else 'columns'}, got"
+            f" {dtype_name(y.dtype)}{list(y.shape)} for x {dtype_name(x.dtype)}{list(x.shape)}."
+            " Do this: check the sizes, or transpose one of them."
+        )
     if left:
         return _reflected(x, tau, y, not transpose)
     return _adjoint(_reflected(x, tau, _adjoint(y), transpose))
@@ -486,6 +538,7 @@ def svd_lowrank(x, q=None, niter=2, M=None, name=None):  # noqa: N803
         >>> s.tolist()
         [3.0, 2.0]
     """
+    _need_matrices("svd_lowrank", x=x)
     m, n = x.shape[-2], x.shape[-1]
     most = min((size for size in (m, n) if size >= 0), default=None)
     q = 6 if q is None and most is None else min(6, most) if q is None else q
@@ -530,6 +583,7 @@ def pca_lowrank(x, q=None, center=True, niter=2, name=None):
         >>> s.tolist()
         [1.4142]
     """
+    _need_matrices("pca_lowrank", x=x)
     mean = None
     if center:
         mean = _ops.expand_as(_ops.mean(x, -2, None, True), x)

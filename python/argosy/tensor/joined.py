@@ -103,7 +103,7 @@ def histogramdd(x, bins=10, ranges=None, density=False, weights=None, name=None)
     rows, dims = _ops.flatten(x, 0, -2), x.shape[-1]
     bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(bins) != dims:
-        raise ValueError(
+        raise ArgumentError(
             f"[histogramdd] expected bins for {dims} dimensions, got {len(bins)}."
             " Do this: pass a number of bins, or edges, for each column."
         )

@@ -1,11 +1,13 @@
 """Linear algebra whose arguments need Python: Einstein sums, norms and statistics; decompositions.py
 has what is made of decompositions."""
 
+import operator
+
 from argosy import _core
-from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, alias, check_choice, into
-from argosy.tensor.decompositions import _adjoint, _swap, svdvals
+from argosy._dtypes import COMPLEX
+from argosy._support import ArgumentError, alias, check_choice, into, need_tensor, sizes_of
+from argosy.tensor.decompositions import _adjoint, _need_matrices, _swap, svdvals
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import method
 
@@ -89,7 +91,7 @@ def tensordot(x, y, axes=2, name=None):
         >>> argosy.tensordot(argosy.ones([2, 3]), argosy.ones([3, 4]), axes=1).shape
         paddle.Size([2, 4])
     """
-    if isinstance(axes, Tensor):
+    if hasattr(axes, "tolist"):  # a tensor, an array or a number of NumPy
         axes = axes.tolist()
     if isinstance(axes, int):
         if axes < 0:
@@ -99,7 +101,7 @@ def tensordot(x, y, axes=2, name=None):
             )
         left, right = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
-        axes = [a.tolist() if isinstance(a, Tensor) else a for a in axes]
+        axes = [a.tolist() if hasattr(a, "tolist") else a for a in axes]
         if all(isinstance(a, int) for a in axes):
             left = right = list(axes)
         else:
@@ -143,6 +145,7 @@ def multi_dot(x, name=None):
             " Do this: pass a list of matrices."
         )
     for i, t in enumerate(x):
+        need_tensor("multi_dot", "x", t)
         if t.ndim != 2 and not (t.ndim == 1 and i in (0, len(x) - 1)):
             raise ValueError(
                 f"(InvalidArgument) [multi_dot] operand {i} must be a matrix (the first and last may be vectors), got"
@@ -189,11 +192,14 @@ def matrix_power(x, n, name=None):
         >>> argosy.linalg.matrix_power(argosy.to_tensor([[1.0, 1.0], [0.0, 1.0]]), 3).tolist()
         [[1.0, 3.0], [0.0, 1.0]]
     """
-    if not isinstance(n, int):
+    try:
+        n = operator.index(n)
+    except TypeError:
         raise TypeError(
             f"(InvalidType) [matrix_power] n must be an int, got {type(n).__name__}."
             " Do this: pass a whole number."
-        )
+        ) from None
+    need_tensor("matrix_power", "x", x)
     if x.ndim < 2 or (x.shape[-1] != x.shape[-2] and -1 not in x.shape[-2:]):
         raise ArgumentError(
             f"(InvalidArgument) [matrix_power] x must be square, got shape {list(x.shape)}."
@@ -201,6 +207,8 @@ def matrix_power(x, n, name=None):
         )
     if n < 0:
         x, n = _ops.inverse(x), -n
+    if n == 0 and x.shape[-1] == 0:
+        return x.clone()
     if n == 0:
         return _ops.diag_embed(_ops.ones_like(x[..., 0]))
     power = None
@@ -231,13 +239,14 @@ def trace(x, offset=0, axis1=0, axis2=1, name=None):
         >>> int(argosy.trace(argosy.to_tensor([[1, 2], [3, 4]])))
         5
     """
+    need_tensor("trace", "x", x)
     dtype = "int32" if x.dtype == _core.int32 else None
     return _ops.sum(_ops.diagonal(x, offset, axis1, axis2), -1, dtype)
 
 
 @method
 def vecdot(x, y, axis=-1, name=None):
-    """Sums of products of x and y along an axis.
+    """Sums of products of x, conjugated if it is complex, and y along an axis.
 
     Args:
         x (Tensor): Of a number dtype.
@@ -251,6 +260,9 @@ def vecdot(x, y, axis=-1, name=None):
         >>> float(argosy.linalg.vecdot(argosy.ones([3]), argosy.full([3], 2.0)))
         6.0
     """
+    need_tensor("vecdot", "x", x)
+    if x.dtype in COMPLEX:
+        x = _ops.conj(x)
     return _ops.sum(_ops.multiply(x, y), axis)
 
 
@@ -262,6 +274,9 @@ def _axis_list(axis):
 
 
 def _p_norm(x, p, axis, keepdim):
+    need_tensor("norm", "x", x)
+    if x.size == 0:
+        p = 2.0  # of no elements, every norm is 0
     return _ops.p_norm(x, float(p), axis, keepdim)
 
 
@@ -334,7 +349,7 @@ def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, ou
         >>> float(argosy.linalg.vector_norm(argosy.to_tensor([3.0, -4.0]), 1))
         7.0
     """
-    if isinstance(p, str):
+    if isinstance(p, str) or p is None:
         raise ValueError(
             f"[vector_norm] p must be a number, got {p!r}."
             " Do this: pass a number, or use matrix_norm."
@@ -365,6 +380,7 @@ def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B
         >>> float(argosy.linalg.matrix_norm(argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
         6.0
     """
+    need_tensor("matrix_norm", "x", x)
     check_choice("matrix_norm", "p", p, _MATRIX_NORMS)
     axis = _axis_list(axis)
     if not isinstance(axis, list) or len(axis) != 2:
@@ -438,6 +454,8 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=
             f"[cdist] unknown compute_mode {compute_mode!r}."
             " Do this: pass 'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'."
         )
+    need_tensor("cdist", "x", x)
+    need_tensor("cdist", "y", y)
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
         raise ArgumentError(
             "[cdist] expected x [.., m, d] and y [.., n, d], got shapes"
@@ -476,7 +494,7 @@ def pdist(x, p=2.0, name=None):
         [5.0, 1.0, 4.2426]
     """
     if x.ndim != 2:
-        raise ValueError(
+        raise ArgumentError(
             f"[pdist] x must have 2 dimensions, got shape {list(x.shape)}."
             " Do this: reshape it to [n, d]."
         )
@@ -505,16 +523,19 @@ def cond(x, p=None, name=None):
             others as for matrix_norm.
 
     Returns:
-        Tensor: [..].
+        Tensor: [..]; 0 for matrices without elements.
 
     Raises:
-        ValueError: p is another one.
+        ValueError: p is another one, or x is no matrix.
 
     Example:
         >>> float(argosy.linalg.cond(argosy.to_tensor([[4.0, 0.0], [0.0, 2.0]])))
         2.0
     """
+    _need_matrices("cond", x=x)
     check_choice("cond", "p", p, (None, *_MATRIX_NORMS))
+    if 0 in x.shape[-2:]:
+        return _ops.zeros(sizes_of(x)[:-2], svdvals(x).dtype)
     if p in (None, 2, -2):
         s = svdvals(x)
         ends = _ops.max(s, -1), _ops.min(s, -1)
@@ -537,15 +558,16 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
         Tensor: [variables, variables]; 0-d for one variable.
 
     Raises:
-        ValueError: x has more than two dimensions, or there is not one weight for each observation.
+        ValueError: x has more than two dimensions or none, or there is not one weight for each observation.
 
     Example:
         >>> argosy.linalg.cov(argosy.to_tensor([[1.0, 2.0, 3.0], [1.0, 3.0, 5.0]])).tolist()
         [[1.0, 2.0], [2.0, 4.0]]
     """
-    if x.ndim > 2:
+    need_tensor("cov", "x", x)
+    if x.ndim not in (1, 2):
         raise ValueError(
-            f"[cov] x must have at most 2 dimensions, got shape {list(x.shape)}."
+            f"[cov] x must have 1 or 2 dimensions, got shape {list(x.shape)}."
             " Do this: reshape it to [variables, observations]."
         )
     x = _ops.unsqueeze(x, 0) if x.ndim == 1 else x if rowvar else _swap(x)

@@ -13,6 +13,8 @@ _DTYPES = (_core.dtype, str)
 
 
 def _ints(value):
+    if hasattr(value, "tolist"):  # a tensor or an array
+        value = value.tolist()
     return [int(v) for v in value] if isinstance(value, (list, tuple)) else int(value)
 
 
@@ -257,6 +259,8 @@ def broadcast_tensors(input, name=None):
         >>> a.shape, b.shape
         (paddle.Size([2, 3]), paddle.Size([2, 3]))
     """
+    for t in input:
+        need_tensor("broadcast_tensors", "input", t)
     if any(-1 in t.shape for t in input):
         whole = _ops.full_like(input[0], 0, "int32")
         for t in input[1:]:
@@ -296,7 +300,7 @@ def strided_slice(x, axes, starts, ends, strides, name=None):
         axes (list[int] | tuple[int]): Which.
         starts (list | tuple | Tensor): Where each part begins; negative ones count from the end.
         ends (list | tuple | Tensor): Where each part ends, that place not included.
-        strides (list[int] | tuple[int]): The step on each axis; negative ones walk backwards.
+        strides (list | tuple | Tensor): The step on each axis; negative ones walk backwards. In a Program: numbers.
 
     Returns:
         Tensor: The part, of x's dtype.
@@ -440,6 +444,7 @@ def rot90(x, k=1, axes=(0, 1), name=None):
         >>> argosy.rot90(argosy.to_tensor([[1, 2], [3, 4]])).tolist()
         [[2, 4], [1, 3]]
     """
+    need_tensor("rot90", "x", x)
     if x.ndim < 2 or len(axes) != 2:
         raise ValueError(
             f"[rot90] expected a tensor of 2 dimensions or more and two axes, got shape"
@@ -691,6 +696,7 @@ def is_empty(x, name=None):
         >>> bool(argosy.is_empty(argosy.zeros([0, 3])))
         True
     """
+    need_tensor("is_empty", "x", x)
     if -1 in x.shape:
         return _ops.equal(_ops.prod(_ops.shape(x), [0]), _core.to_tensor(0, "int64", True))
     return _core.to_tensor(x.size == 0, None, True)
@@ -766,6 +772,7 @@ def unfold(x, axis, size, step, name=None):
         >>> argosy.unfold(argosy.arange(5), 0, 3, 2).tolist()
         [[0, 1, 2], [2, 3, 4]]
     """
+    need_tensor("unfold", "x", x)
     if x.ndim == 0:
         x = _ops.unsqueeze(x, [0])
     axis = _axis("unfold", axis, x)

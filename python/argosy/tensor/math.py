@@ -295,6 +295,7 @@ def cumsum_(x, axis=None, dtype=None, name=None):
         >>> argosy.to_tensor([1, 2, 3]).cumsum_().tolist()
         [1, 3, 6]
     """
+    need_tensor("cumsum_", "x", x)
     return _ops.cumsum_(x, axis, x.dtype if dtype is None else dtype)
 
 

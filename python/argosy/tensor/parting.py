@@ -3,7 +3,15 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, check_choice, need_tensor, only_known, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alias,
+    check_choice,
+    dtype_name,
+    need_tensor,
+    only_known,
+    sizes_of,
+)
 from argosy.tensor.registry import method
 
 _END = 2**63 - 1  # as the end of a slice: whatever the size
@@ -41,6 +49,11 @@ def split(x, num_or_sections, axis=0, name=None):
         >>> a.tolist(), b.tolist()
         ([0, 1], [2, 3, 4, 5])
     """
+    if isinstance(num_or_sections, Tensor):
+        raise TypeError(
+            "(InvalidType) [split] num_or_sections: expected an int or a list, got a Tensor. Do this:"
+            " pass [*tensor], or tensor.item() for a number of parts."
+        )
     axis = axis if isinstance(axis, Tensor) else int(axis)
     return _ops.split(x, num_or_sections, axis)
 
@@ -109,6 +122,11 @@ def tensor_split(x, num_or_indices, axis=0, name=None):
         size = sizes_of(x)[axis]
         # Part i has every element that is left after it, divided by the parts that are.
         return _ops.split(x, [(size + n - 1 - i) // n for i in range(n)], axis)
+    if not isinstance(num_or_indices, (list, tuple)):
+        raise ArgumentError(
+            "[tensor_split] num_or_indices: expected an int, a list or a tuple, got"
+            f" {type(num_or_indices).__name__}. Do this: pass list(indices)."
+        )
     bounds = [0, *num_or_indices, _END]
     return [_ops.slice(x, [axis], [a], [b]) for a, b in zip(bounds, bounds[1:])]
 
@@ -164,6 +182,10 @@ def _each(inputs):
 
 
 def _at_least(rank, inputs, grow):
+    # A list without tensors is one input: the rows of a matrix, say.
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        if any(isinstance(item, Tensor) for item in inputs[0]):
+            inputs = inputs[0]
     out = [grow(t if isinstance(t, Tensor) else _core.to_tensor(t, None, True)) for t in inputs]
     return out[0] if len(out) == 1 else out
 
@@ -182,7 +204,7 @@ def atleast_1d(*inputs, name=None):
         >>> argosy.atleast_1d(argosy.to_tensor(3.0)).shape
         paddle.Size([1])
     """
-    return _at_least(1, _each(inputs), lambda t: t.reshape([1]) if t.ndim == 0 else t)
+    return _at_least(1, inputs, lambda t: t.reshape([1]) if t.ndim == 0 else t)
 
 
 def _two(t):
@@ -204,7 +226,7 @@ def atleast_2d(*inputs, name=None):
         >>> argosy.atleast_2d(argosy.ones([3])).shape
         paddle.Size([1, 3])
     """
-    return _at_least(2, _each(inputs), _two)
+    return _at_least(2, inputs, _two)
 
 
 @method
@@ -230,7 +252,7 @@ def atleast_3d(*inputs, name=None):
             return _ops.unsqueeze(t, [0, 2])
         return _ops.unsqueeze(t, 2) if t.ndim == 2 else t
 
-    return _at_least(3, _each(inputs), three)
+    return _at_least(3, inputs, three)
 
 
 def hstack(x, name=None):
@@ -347,7 +369,7 @@ def meshgrid(*args, **kwargs):
         list[Tensor]: One for each vector, of its dtype: the i-th varies along the dimension of vector i.
 
     Raises:
-        ValueError: indexing is another one, or a keyword is unknown.
+        ValueError: indexing is another one, a keyword is unknown, something is a matrix, or dtypes differ.
         TypeError: Something is no tensor.
 
     Example:
@@ -365,6 +387,12 @@ def meshgrid(*args, **kwargs):
         )
     for v in vectors:
         need_tensor("meshgrid", "x", v)
+        if v.ndim > 1 or v.dtype != vectors[0].dtype:
+            raise ValueError(
+                "(InvalidArgument) [meshgrid] expected vectors or 0-d tensors of one dtype, got"
+                f" {[f'{dtype_name(t.dtype)}{list(t.shape)}' for t in vectors]}."
+                " Do this: flatten them, and cast them to one dtype."
+            )
     shape = [t.size if t.size >= 0 else sizes_of(t)[0] for t in vectors]
     out = []
     for i, v in enumerate(vectors):

@@ -2,12 +2,18 @@
 
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._dtypes import INTEGER
 from argosy._support import alias, check_choice, into, is_symbolic, plain, sizes_of
 from argosy.tensor import search
 from argosy.tensor.registry import method
 
 
 def _quantile(name, x, q, axis, keepdim, interpolation):
+    if interpolation != "linear" and isinstance(x, Tensor) and x.dtype in INTEGER:
+        # Elements as they are (up to 2^53); the middle of two need not be whole.
+        dtype = "float32" if interpolation == "midpoint" else x.dtype
+        exact = _quantile(name, x.astype("float64"), q, axis, keepdim, interpolation)
+        return exact.astype(dtype)
     if isinstance(axis, (list, tuple)) and len(axis) == 0:
         raise ValueError(
             f"[{name}] axis: expected None, an int or a list of ints, got an empty list. Do "
@@ -85,7 +91,7 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear", name=None, 
     """Quantiles of x; nan where there is a nan.
 
     Args:
-        x (Tensor): Of a real dtype.
+        x (Tensor): Of a real dtype; whole numbers with another interpolation than 'linear'.
         q (float | list[float] | Tensor): In [0, 1]; several give the result a first dimension for them.
         axis (int | list[int], optional): Along which; default: of all elements.
         keepdim (bool): Whether the axes stay, with size 1.
@@ -94,7 +100,8 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear", name=None, 
         out (Tensor, optional): A tensor that becomes the result.
 
     Returns:
-        Tensor: The quantiles; of one, also in a list, without a dimension for it.
+        Tensor: The quantiles; of one, also in a list, without a dimension for it. Of x's dtype; float32 for
+        whole numbers and 'midpoint'.
 
     Raises:
         ValueError: q is out of range, or interpolation another one.
@@ -111,7 +118,7 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     """Quantiles of what is not nan in x; nan where all is.
 
     Args:
-        x (Tensor): Of a real dtype.
+        x (Tensor): Of a real dtype; whole numbers with another interpolation than 'linear'.
         q (float | list[float] | Tensor): In [0, 1]; several give the result a first dimension for them.
         axis (int | list[int], optional): Along which; default: of all elements.
         keepdim (bool): Whether the axes stay, with size 1.
@@ -119,7 +126,8 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
             'midpoint'.
 
     Returns:
-        Tensor: The quantiles; of one, also in a list, without a dimension for it.
+        Tensor: The quantiles; of one, also in a list, without a dimension for it. Of x's dtype; float32 for
+        whole numbers and 'midpoint'.
 
     Raises:
         ValueError: q is out of range, or interpolation another one.

@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._programs import mode
-from argosy._support import alias, overwrite, place, sizes, sizes_of
+from argosy._support import alias, need_tensor, overwrite, place, sizes, sizes_of
 from argosy.device.place import checked_place
 from argosy.tensor.registry import method
 
@@ -241,6 +241,7 @@ def randint_like(x, low=0, high=None, dtype=None, name=None):
         >>> argosy.randint_like(argosy.zeros([2, 3]), 5).shape
         paddle.Size([2, 3])
     """
+    need_tensor("randint_like", "x", x)
     low, high = (0, low) if high is None else (low, high)
     drawn = _ops.randint(low, high, sizes_of(x), "int64")
     return drawn.astype(x.dtype if dtype is None else dtype)

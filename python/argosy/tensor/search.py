@@ -508,6 +508,7 @@ def _index_list(indices):
     """Index tensors with masks opened."""
     out = []
     for i in indices:
+        need_tensor("index_put", "indices", i)
         if i.dtype == _core.bool:
             out += list(_ops.mask_indices(i))
         else:
@@ -557,6 +558,20 @@ def index_put_(x, indices, value, accumulate=False, name=None):
     return _ops.index_put_(x, value, *_index_list(indices), accumulate)
 
 
+def _filled_axis(x, axis):
+    need_tensor("index_fill", "x", x)
+    if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+        raise _core.OutOfRangeError(
+            f"(InvalidArgument) [index_fill] axis: expected an int from {-x.ndim} to {x.ndim - 1}, got"
+            f" {axis!r}. Do this: correct it."
+        )
+    return axis % x.ndim
+
+
+def _fill_value(x, value):
+    return value if isinstance(value, Tensor) else _ops.full([], value, x.dtype)
+
+
 @method
 def index_fill(x, index, axis, value, name=None):
     """A copy of x with one value in some of its entries along an axis.
@@ -577,9 +592,8 @@ def index_fill(x, index, axis, value, name=None):
         >>> argosy.index_fill(argosy.zeros([2, 2]), argosy.to_tensor([1]), 1, 5.0).tolist()
         [[0.0, 5.0], [0.0, 5.0]]
     """
-    if not isinstance(value, Tensor):
-        value = _ops.full([], value, x.dtype)
-    return _ops.index_put(x, value, [index], [axis + x.ndim if axis < 0 else axis], False)
+    axis, value = _filled_axis(x, axis), _fill_value(x, value)
+    return _ops.index_put(x, value, [index], [axis], False)
 
 
 @method
@@ -597,9 +611,8 @@ def index_fill_(x, index, axis, value, name=None):
         >>> x.index_fill_(argosy.to_tensor([1]), 0, 5.0).tolist()
         [0.0, 5.0, 0.0]
     """
-    if not isinstance(value, Tensor):
-        value = _ops.full([], value, x.dtype)
-    return _ops.index_put_(x, value, [index], [axis + x.ndim if axis < 0 else axis], False)
+    axis, value = _filled_axis(x, axis), _fill_value(x, value)
+    return _ops.index_put_(x, value, [index], [axis], False)
 
 
 @method
@@ -720,13 +733,15 @@ def take(x, index, mode="raise", name=None):
         [1, 2]
     """
     check_choice("take", "mode", mode, ("raise", "wrap", "clip"))
+    need_tensor("take", "x", x)
+    need_tensor("take", "index", index)
     flat = _ops.flatten(x) if x.ndim != 1 else x
     size = sizes_of(flat)[0]
     if mode == "wrap":
         whole = size.astype(index.dtype) if isinstance(size, Tensor) else size
         index = _ops.remainder(index, whole)
     elif mode == "clip":
-        index = index.clip(0, size - 1)
+        index = index.clip(0, max(size - 1, 0) if isinstance(size, int) else size - 1)
     return _ops.index_get(flat, [index], [0])
 
 

@@ -5,7 +5,7 @@ import functools
 
 from argosy._core import Tensor
 from argosy._generated import tensor as _generated
-from argosy._support import alias
+from argosy._support import alias, missing
 from argosy.tensor.registry import GENERATED, method
 
 _ABSENT = object()
@@ -43,10 +43,9 @@ def dimension_first(function):
     def wrapper(*args, **options):
         if len(args) > 1 and type(args[1]) is int:
             x, axis, *rest = args
-            if rest:
-                index, *rest = rest
-            else:
-                index = options.pop("index")
+            if not rest and "index" not in options:
+                raise missing(function.__name__, "index")
+            index, *rest = rest or [options.pop("index")]
             args = (x, index, axis, *rest)
         return function(*args, **options)
 

@@ -189,7 +189,8 @@ class Pass {
   }
 
   void step(Node& node, Pending& p) {
-    if (!node.hooks.empty()) run_hooks(node, p.dys);
+    // Hooks of a leaf are about what is added to .grad, which grad() does not touch.
+    if (!node.hooks.empty() && !(limited_ && node.order == 0)) run_hooks(node, p.dys);
     for (Capture& c : captures_)
       if (c.at.node.get() == &node && p.dys[c.at.index].defined()) c.result = p.dys[c.at.index];
     if (!blocked_.empty()) {
@@ -349,6 +350,18 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool
   pass.run();
 }
 
+namespace {
+
+// What is to be differentiated again says so, also where it depends on nothing.
+Tensor differentiable(const Tensor& gradient) {
+  if (!gradient.defined() || !gradient.stop_gradient()) return gradient;
+  Tensor own = gradient.detach();
+  own.impl()->stop_gradient = false;
+  return own;
+}
+
+}  // namespace
+
 Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
              std::span<const Tensor> seeds, bool retain_graph, bool create_graph, bool allow_unused,
              std::span<const Tensor> no_grad_vars) {
@@ -371,7 +384,7 @@ Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
         << "[grad] input " << i << ' ' << inputs[i]
         << " is not reached from the outputs. Do this: pass allow_unused=True, or check that it "
            "has stop_gradient=False and was used.";
-    results.push_back(captures[i].result);
+    results.push_back(create_graph ? differentiable(captures[i].result) : captures[i].result);
   }
   return results;
 }

@@ -97,7 +97,7 @@ void check_same_place(const OpDef& op, const InputDef& def, const Tensor& t,
 // Whether the operand may be on another place than the first.
 bool check_one(const OpDef& op, const InputDef& def, const Tensor& t, const TensorImpl* first) {
   if (!t.defined()) {
-    ARGOSY_CHECK(def.optional, type)
+    ARGOSY_CHECK(def.optional, operand)
         << '[' << op.name << "] " << def.name
         << " is missing: expected a Tensor, got None. Do this: pass a Tensor.";
     return false;
@@ -491,11 +491,12 @@ void overwrite_by_parts(const OpDef& op, const Inputs& in, const void* attrs, co
   InlineVector<Tensor, 4> args(in.flat());
   args[0] = old;
   Tensor value = std::move(op.compose(Inputs(args, in.ends()), attrs)[0]);
-  if (value.shape() == x.shape() && value.dtype() == x.dtype())
+  if (value.shape() == x.shape() && value.dtype() == x.dtype()) {
     copy_into(x, value);
-  else
+    x.wrote(op.name.c_str());
+  } else {
     give_form(x, value);
-  x.wrote(op.name.c_str());
+  }
   x.impl()->grad_fn = value.impl()->grad_fn;
   x.impl()->grad_index = value.impl()->grad_index;
   x.impl()->stop_gradient = value.stop_gradient();
@@ -520,11 +521,12 @@ void overwrite(const OpDef& op, const Inputs& in, const void* attrs) {
   }
   GradMode off(false);
   Tensor value = std::move(run_unseen(op, in, attrs)[0]);
-  if (same_form && !op.view)
+  if (same_form && !op.view) {
     copy_into(x, value);
-  else
+    x.wrote(op.name.c_str());
+  } else {
     give_form(x, value);
-  if (!op.view) x.wrote(op.name.c_str());
+  }
 }
 
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
@@ -536,7 +538,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   if (!recorded) check_inplace(op, in);
   if (op.promotes && s.mixed_dtypes) {
     // It is computed in x's dtype, so the others follow it.
-    if (recorded) common_dtype(op, in);  // raises where they do not mix
+    common_dtype(op, in);  // raises where they do not mix
     InlineVector<Tensor, 4> cast;
     for (const Tensor& t : in.flat())
       cast.push_back(t.defined() && t.dtype() != x.dtype() ? hooks.cast(t, x.dtype()) : t);

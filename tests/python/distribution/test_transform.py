@@ -158,3 +158,10 @@ def test_a_transform_says_what_it_maps_by_variables():
     assert list(whole.event_shape) == [2] and list(whole.batch_shape) == []
     assert paddle.distribution.SoftmaxTransform()._domain.event_rank == 1
     assert paddle.distribution.ExpTransform()._codomain.event_rank == 0
+
+
+def test_a_shape_that_stays_is_given_back_as_it_came():
+    for transform in (D.ExpTransform(), D.ChainTransform([D.ExpTransform(), D.TanhTransform()])):
+        assert transform.forward_shape([2]) == [2] and transform.forward_shape((2,)) == (2,)
+        assert transform.inverse_shape([2]) == [2]
+    assert D.ReshapeTransform((2,), (1, 2)).forward_shape([2]) == (1, 2)

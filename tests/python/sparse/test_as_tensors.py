@@ -74,3 +74,10 @@ def test_own_gradients(sparse):
     x.stop_gradient = False
     Twice.apply(x, sparse).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), X)
+
+
+def test_on_the_cpu(sparse):
+    moved = sparse.cpu()
+    assert type(moved) is type(sparse) and moved.place.is_cpu_place()
+    np.testing.assert_array_equal(moved.numpy(), X)
+    assert sparse.element_size() == 4

@@ -175,4 +175,4 @@ def test_shared_buffers():
     (a * 2).sum().backward()
     a._zero_grads()
     assert a._grad_value().tolist() == [0, 0] and a._grad_name() == a.grad.name
-    assert a._place_str() == f"Place({paddle.device.get_device()})"
+    assert a._place_str == f"Place({paddle.device.get_device()})"

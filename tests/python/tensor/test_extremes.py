@@ -91,3 +91,20 @@ def test_complex_numbers_in_order(name, test):
     want = [eval(f"a {test} b", {"a": a, "b": b}) for a, b in pairs]
     found = getattr(paddle, name)(paddle.to_tensor(x), paddle.to_tensor(y))
     assert found.dtype == paddle.bool and found.tolist() == want
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_infinite_numbers_have_an_angle(dtype):
+    x = np.array([np.inf, -np.inf, 0.0, -1.0, np.nan], dtype)
+    found = paddle.angle(paddle.to_tensor(x)).numpy()
+    np.testing.assert_allclose(found, np.angle(x), rtol=1e-6)
+
+
+def test_logarithms_of_running_sums_are_not_whole():
+    for x in (np.array([0.0, 1.0, 2.0], "float32"), np.array([0, 1, 2])):
+        for dtype in ("int32", "int64", "float32"):
+            found = paddle.logcumsumexp(paddle.to_tensor(x), dtype=dtype)
+            assert found.dtype == paddle.float32
+            np.testing.assert_allclose(
+                found.numpy(), np.logaddexp.accumulate(x.astype("float64")), rtol=1e-6
+            )

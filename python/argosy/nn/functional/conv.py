@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, need_tensor
 
 from ._args import alias, int_list, is_channel_last, spatial_padding
 
@@ -24,6 +24,7 @@ def _conv(op, n, x, weight, bias, stride, padding, dilation, groups, data_format
     padding, algorithm = spatial_padding(padding, n, channel_last)
     stride = int_list(stride, n, "stride")
     dilation = int_list(dilation, n, "dilation")
+    need_tensor(f"conv{n}d", "weight", weight)
     bias = _for_all(bias, weight.shape[0])
     return op(x, weight, bias, stride, padding, algorithm, dilation, groups, channel_last)
 

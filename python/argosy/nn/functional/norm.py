@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
-from argosy._support import check_choice, no_effect
+from argosy._support import check_choice, need_tensor, no_effect
 
 from ._args import CHANNEL_LAST, alias, is_channel_last
 
@@ -108,6 +108,7 @@ def _begin_axis(x, normalized_shape):
             "[layer_norm] normalized_shape: expected an int or a list of ints, got "
             f"{type(normalized_shape).__name__}. Do this: pass one of them."
         )
+    need_tensor("layer_norm", "x", x)
     shape = x.shape
     begin = len(shape) - len(normalized_shape)
     fits = all(n in (-1, want) for n, want in zip(shape[begin:], normalized_shape))

@@ -6,7 +6,7 @@ import math
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import sizes_of
+from argosy._support import need_tensor, sizes_of
 
 from ._args import alias, int_list, is_channel_last, spatial_padding
 
@@ -511,6 +511,8 @@ def _max_unpool(n, x, indices, kernel_size, stride, padding, data_format, output
             f"[max_unpool{n}d] data_format: expected {_FORMATS[n][0]!r}, got "
             f"{data_format!r}. Do this: transpose x."
         )
+    need_tensor(f"max_unpool{n}d", "x", x)
+    need_tensor(f"max_unpool{n}d", "indices", indices)
     if len(x.shape) != n + 2:
         raise ValueError(
             f"[max_unpool{n}d] x: expected {n + 2} dimensions, got shape {list(x.shape)}. "

@@ -141,7 +141,7 @@ constexpr MathLoops make() {
   set_floating<[](double x) { return bessel_scaled(0, x); }>(t.i0e);
   set_floating<[](double x) { return bessel_scaled(1, x) * std::exp(std::fabs(x)); }>(t.i1);
   set_floating<[](double x) { return bessel_scaled(1, x); }>(t.i1e);
-  set_floating<[](double x) { return x < 0 ? kPi : x - x; }>(t.angle);
+  set_floating<[](double x) { return x < 0 ? kPi : x != x ? x : 0.0; }>(t.angle);
   set_floating<[](double x) { return x; }>(t.real);
   set_floating<[](double x) { return x; }>(t.conj);
   set_floating<[](double) { return 0.0; }>(t.imag);

@@ -41,7 +41,7 @@ ARGOSY_CUDA_OP(RadiansOp, light, T x) { return x * T(0.017453292519943295769); }
 ARGOSY_CUDA_OP(SameOp, light, T x) { return x; } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(ZeroOp, light, T) { return T(0); } ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(AngleOp, light, T x) {
-  return x < 0 ? T(3.14159265358979323846) : x - x;
+  return x < 0 ? T(3.14159265358979323846) : x != x ? x : T(0);
 }
 ARGOSY_CUDA_END
 ARGOSY_CUDA_OP(RsqrtNear, light, T x) { return rsqrt(x); } ARGOSY_CUDA_END

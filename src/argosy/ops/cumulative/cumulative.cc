@@ -216,9 +216,8 @@ ARGOSY_OP(cumprod, CumprodAttrs)
 // --- logarithms of running sums of exponentials ---
 
 void logcumsumexp_infer(op::InferContext& c, const ScanAttrs& a) {
-  DType t = c.in[0].dtype();
-  c.out[0] = {scan_shape(c.name(), c.in[0], a.axis),
-              a.dtype.value_or(is_floating(t) ? t : DType::float32)};
+  const DType t = a.dtype.value_or(c.in[0].dtype());
+  c.out[0] = {scan_shape(c.name(), c.in[0], a.axis), is_floating(t) ? t : DType::float32};
 }
 
 void logcumsumexp_run(op::KernelFrame& f, const ScanAttrs& a) {

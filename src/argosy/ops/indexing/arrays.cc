@@ -4,7 +4,10 @@
 #include "argosy/kernels/cpu/gather.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
 
 namespace argosy::ops {
@@ -198,6 +201,20 @@ ARGOSY_OP(index_get, IndexAttrs)
     .gradient(index_get_grad)
     .done();
 
+// Where a place is named twice the last value stays, and the others have no gradient. Bool, with
+// the region's rank; undefined if only one place is named. The values are numbered and written in
+// the same way: those that are found again have stayed.
+Tensor what_stayed(const Tensor& x, std::span<const Tensor> indices, const IndexAttrs& a) {
+  if (std::ranges::all_of(indices, [](const Tensor& i) { return i.rank() == 0; })) return {};
+  Tensor each = ones_like(cast(indices[0], DType::int64));
+  for (const Tensor& i : indices.subspan(1)) each = add(each, zeros_like(cast(i, DType::int64)));
+  Tensor number = reshape_like(cumsum(flatten(each, 0, -1), 0), each);
+  for (int d = static_cast<int>(indices.size()); d < x.rank(); ++d)
+    number = unsqueeze(number, {-1});
+  const Tensor none = zeros_like(cast(x, DType::int64));
+  return equal(index_get(index_put(none, number, indices, a.axes, false), indices, a.axes), number);
+}
+
 Tensors index_put_grad(const GradCall& c, const IndexAttrs& a) {
   auto indices = c.in.list(2);
   Tensors out;
@@ -207,7 +224,13 @@ Tensors index_put_grad(const GradCall& c, const IndexAttrs& a) {
                           : index_put(c.dy(), constant(0, c.dy().dtype(), c.dy().place()), indices,
                                       a.axes, false);
   }
-  if (c.needs(1)) out[1] = sum_like(index_get(c.dy(), indices, a.axes), c.in[1]);
+  if (c.needs(1)) {
+    Tensor dv = index_get(c.dy(), indices, a.axes);
+    if (!a.accumulate)
+      if (Tensor stayed = what_stayed(c.dy(), indices, a); stayed.defined())
+        dv = where(stayed, dv, zeros_like(dv));
+    out[1] = sum_like(dv, c.in[1]);
+  }
   return out;
 }
 

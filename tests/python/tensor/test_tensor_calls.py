@@ -1,0 +1,52 @@
+"""argosy.Tensor called as a class, and names that old programs find beside the documented ones."""
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy.base import core
+
+ONES = np.ones([2], "float32")
+
+
+def test_what_says_more_of_a_value_is_taken():
+    for t in (
+        core.eager.Tensor(
+            value=ONES, place=argosy.CPUPlace(), persistable=True, zero_copy=False, name="a",
+            stop_gradient=False,
+        ),
+        argosy.Tensor(ONES, argosy.CPUPlace(), True, False, "a", False),
+    ):  # fmt: skip
+        assert t.name == "a" and t.persistable and not t.stop_gradient
+        assert t.tolist() == [1, 1] and t.place.is_cpu_place()
+    t = argosy.Tensor(argosy.ones([2]), argosy.CPUPlace(), "b")
+    assert t.name == "b" and not t.persistable and t.stop_gradient
+    assert argosy.Tensor([1, 2], dtype="int32").dtype == argosy.int32
+    assert argosy.Tensor(ONES, dtype="float64").dtype == argosy.float64
+    assert argosy.Tensor(2, 3, dtype="int64").tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert argosy.Tensor(data=[1, 2]).dtype == argosy.float32
+
+
+@pytest.mark.parametrize(
+    "call, kind, text",
+    [
+        (lambda: argosy.Tensor(ONES, foo=1), TypeError, "unknown argument 'foo'"),
+        (lambda: argosy.Tensor(ONES, zero_copy=True), NotImplementedError, "elements are copied"),
+        (lambda: argosy.Tensor(ONES, persistable="a"), TypeError, "persistable: expected True or"),
+        (lambda: argosy.Tensor(ONES, *[None] * 6), TypeError, "takes at most 6 arguments"),
+    ],
+)
+def test_what_is_not_taken_is_named(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+def test_names_of_old_programs():
+    assert argosy.ones([1])._place_str == "Place(cpu)"
+    out = argosy.zeros([2])
+    made = argosy.tensor.fill_constant([2], "float32", "1.5", out=out, force_cpu=True)
+    assert made.tolist() == out.tolist() == [1.5, 1.5]
+    assert argosy.tensor.fill_constant(shape=[1], dtype="bool", value=1, place="cpu").item() is True
+    assert core.supports_bfloat16() and core.is_bfloat16_supported(argosy.CPUPlace())
+    assert not core.is_float16_supported(argosy.CPUPlace())
+    assert core.supports_avx512f() or not core.supports_bfloat16_fast_performance()
