@@ -2,12 +2,10 @@
 
 import functools
 
-from ..text.datasets.movielens import MovieInfo, Movielens, UserInfo
+from ..text.datasets.movielens import MovieInfo, Movielens, UserInfo  # noqa: F401
 from ._over import as_lists, reader_over
 
 __all__ = [
-    "MovieInfo",
-    "UserInfo",
     "age_table",
     "get_movie_title_dict",
     "max_job_id",

@@ -63,8 +63,10 @@ class psdb:
 
     Example:
         >>> from argosy.jit.translator import psdb
-        >>> psdb.in_sot(), psdb.assert_true(1 < 2)
-        (False, None)
+        >>> psdb.in_sot(), psdb.assert_true(1 < 2), psdb.breakgraph()
+        (False, None, None)
+        >>> psdb.print("seen")
+        seen
     """
 
     @staticmethod
@@ -73,6 +75,9 @@ class psdb:
 
         Args:
             input (bool): It.
+
+        Raises:
+            AssertionError: It does not.
         """
         if not input:
             raise AssertionError(
@@ -99,7 +104,11 @@ class psdb:
 
     @staticmethod
     def breakgraph():
-        """Within a function that is captured: it runs as Python instead (``full_graph=False``), or raises."""
+        """Within a function that is captured: it runs as Python instead (``full_graph=False``).
+
+        Raises:
+            NotImplementedError: It is to be one Program.
+        """
         if psdb.in_sot():
             raise NotImplementedError(
                 "[psdb.breakgraph] the function asks not to be captured as one Program. Do this: pass"
@@ -121,6 +130,12 @@ class ProgramTranslator:
         [2.0, 2.0]
         >>> translator is ProgramTranslator(), translator.enable_to_static
         (True, True)
+        >>> translator.enable(True)
+        >>> translator.get_func(doubled)(3), callable(translator.get_code)
+        (6, True)
+        >>> main, startup, inputs, outputs = translator.get_program(doubled, argosy.ones([2]))
+        >>> len(main.global_block().ops), len(inputs), len(outputs)
+        (1, 1, 1)
     """
 
     _instance = None

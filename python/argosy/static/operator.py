@@ -47,6 +47,11 @@ class Operator:
         True
         >>> op.result(0).name == op.results()[0].name == y.name
         True
+        >>> op.get_input_names(), op.get_output_names(), op.blocks()
+        (['x'], ['out'], [])
+        >>> op.set_bool_attr("seen", True)
+        >>> "seen" in op.get_attr_names(), callable(op.as_if_op), callable(op.as_while_op)
+        (True, True, True)
         >>> "softmax" in op.to_string()
         True
         >>> z = argosy.exp(y)
@@ -126,6 +131,10 @@ class Operator:
 
     def _set_attr(self, name, value):
         """Keeps an attribute that has no effect on what is computed, e.g. a remark of a pass.
+
+        Args:
+            name (str): Its name.
+            value (object): What it is.
 
         Raises:
             NotImplementedError: it has one.

@@ -38,8 +38,13 @@ class PassManager:
         >>> passes.add_pass("common_subexpression_elimination_pass", {})
         >>> passes.passes(), passes.empty()
         (['common_subexpression_elimination_pass'], False)
+        >>> passes.enable_ir_printing()
+        >>> passes.disable_ir_printing()
+        >>> passes.enable_print_statistics()
         >>> passes.run(argosy.static.default_main_program())
+        common_subexpression_elimination_pass: 3 -> 2 operations
         True
+        >>> passes.clear()
         >>> [op.type for op in argosy.static.default_main_program().global_block().ops]
         ['tanh', 'elementwise_add']
     """

@@ -29,7 +29,9 @@ class GradientMergeOptimizer:
         >>> w = argosy.static.create_parameter([1], "float32", "w", default_initializer=argosy.nn.initializer.Constant(0.0))
         >>> sgd = argosy.optimizer.SGD(1.0)
         >>> merging = argosy.incubate.optimizer.GradientMergeOptimizer(sgd, k_steps=2)
-        >>> _ = merging.minimize((w * x).sum())
+        >>> loss = (w * x).sum()
+        >>> pairs = merging.backward(loss)  # these two are what merging.minimize(loss) does
+        >>> _ = merging.apply_optimize(loss, None, pairs)
         >>> exe = argosy.static.Executor()
         >>> _ = exe.run(argosy.static.default_startup_program())
         >>> [float(exe.run(feed={"x": np.float32([i])}, fetch_list=[w])[0][0]) for i in range(1, 5)]

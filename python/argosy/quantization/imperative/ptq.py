@@ -43,6 +43,11 @@ class ImperativePTQ:
         >>> _ = model(argosy.ones([1, 2]) * 3)
         >>> model[0]._quant_config.in_act_quantizer.abs_max_vals
         [3.0]
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "model")
+        >>> ptq.save_quantized_model(model, path, [argosy.static.InputSpec([None, 2])])
+        >>> argosy.jit.load(path)(argosy.ones([1, 2])).shape
+        paddle.Size([1, 2])
     """
 
     def __init__(self, quant_config=default_ptq_config):

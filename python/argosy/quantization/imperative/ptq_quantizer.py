@@ -49,6 +49,19 @@ class BaseQuantizer(abc.ABC):
 
     Raises:
         AssertionError: ``quant_bits`` is none of these.
+
+    Example:
+        >>> class Middle(argosy.quantization.imperative.BaseQuantizer):
+        ...     def sample_data(self, layer, tensors):
+        ...         self.abs_max_vals = [float(x.abs().mean()) for x in tensors]
+        ...
+        ...     def cal_thresholds(self):
+        ...         self.thresholds = self.abs_max_vals
+        >>> quantizer = Middle()
+        >>> quantizer.sample_data(None, (argosy.to_tensor([1.0, -3.0]),))
+        >>> quantizer.cal_thresholds()
+        >>> quantizer.thresholds
+        [2.0]
     """
 
     def __init__(self, quant_bits=8):
@@ -81,6 +94,9 @@ class AbsmaxQuantizer(BaseQuantizer):
     Args:
         quant_bits (int): bits of the integers.
 
+    Raises:
+        AssertionError: ``quant_bits`` is not 1 to 16.
+
     Example:
         >>> quantizer = argosy.quantization.imperative.AbsmaxQuantizer()
         >>> quantizer.sample_data(None, (argosy.to_tensor([1.0, -3.0]),))
@@ -104,6 +120,9 @@ class PerChannelAbsmaxQuantizer(BaseQuantizer):
 
     Args:
         quant_bits (int): bits of the integers.
+
+    Raises:
+        AssertionError: ``quant_bits`` is not 1 to 16.
 
     Example:
         >>> quantizer = argosy.quantization.imperative.PerChannelAbsmaxQuantizer()
@@ -205,6 +224,9 @@ class HistQuantizer(BaseHistQuantizer):
         bins (int): how many bins.
         upsample_bins (int): see BaseHistQuantizer.
         hist_percent (float): the part of the numbers, below 1.
+
+    Raises:
+        AssertionError: ``quant_bits`` is not 1 to 16, or ``hist_percent`` not below 1.
 
     Example:
         >>> quantizer = argosy.quantization.imperative.HistQuantizer(bins=10, hist_percent=0.5)

@@ -61,6 +61,8 @@ class PTQRegistry:
         >>> from argosy.quantization.imperative import PTQRegistry
         >>> PTQRegistry.is_supported_layer(argosy.nn.ReLU), PTQRegistry.is_simulated_quant_layer(argosy.nn.ReLU)
         (True, False)
+        >>> PTQRegistry.is_registered_layer(argosy.nn.ReLU), PTQRegistry.layer_info(argosy.nn.Linear).weight_names
+        (True, ['Y'])
     """
 
     @classmethod

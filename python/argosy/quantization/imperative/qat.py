@@ -64,7 +64,8 @@ class ImperativeQuantAware:
     Example:
         >>> from argosy.quantization.imperative import ImperativeQuantAware
         >>> model = argosy.nn.Sequential(argosy.nn.Linear(2, 2))
-        >>> _ = ImperativeQuantAware().quantize(model)
+        >>> aware = ImperativeQuantAware()
+        >>> _ = aware.quantize(model)
         >>> print(model)
         Sequential(
           (0): MAOutputScaleLayer(
@@ -75,6 +76,11 @@ class ImperativeQuantAware:
             (_ma_output_scale): MovingAverageAbsMaxScale()
           )
         )
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "model")
+        >>> aware.save_quantized_model(model, path, [argosy.static.InputSpec([None, 2])])
+        >>> argosy.jit.load(path)(argosy.ones([1, 2])).shape
+        paddle.Size([1, 2])
     """
 
     def __init__(
