@@ -59,6 +59,7 @@ FLOORS = (
     "vision",
     "text",
     "jit",
+    "quantization.imperative",
     "onnx",
     "inference",
     "profiler",

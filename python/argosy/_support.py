@@ -12,6 +12,10 @@ class ArgumentError(AssertionError, ValueError, TypeError):
     """A wrong argument, where programs written for Paddle expect an AssertionError."""
 
 
+class NoFileError(ValueError, FileNotFoundError):
+    """A file that is not there, where Paddle raises either."""
+
+
 class WrongTypeError(AssertionError, _core.NotTensorError):
     """An argument of a wrong type. Where Paddle asserts nothing, the first thing that the argument
     lacks makes the error, so this is all that may come: an AssertionError, a TypeError, a ValueError

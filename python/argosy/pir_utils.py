@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 
 from argosy._framework import disable_static, enable_static, in_dynamic_mode
-from argosy.base.framework import _representation
+from argosy._programs.representation import REPRESENTATION as _representation
 
 __all__ = ["DygraphOldIrGuard", "DygraphPirGuard", "IrGuard", "OldIrGuard"]
 
@@ -14,11 +14,13 @@ __all__ = ["DygraphOldIrGuard", "DygraphPirGuard", "IrGuard", "OldIrGuard"]
 class DygraphPirGuard:
     """Leaves the mode as it is; static Programs within count as made of values."""
 
-    _pir = True
+    _pir, _inputs = True, None
 
     def __enter__(self):
         self._before = dict(_representation)
         _representation["pir"] = self._pir
+        if self._inputs is not None:
+            _representation["inputs"] = self._inputs
 
     def __exit__(self, *exc):
         _representation.update(self._before)
@@ -31,7 +33,10 @@ class DygraphOldIrGuard(DygraphPirGuard):
 
 
 class IrGuard(DygraphPirGuard):
-    """Within the context static mode is on."""
+    """Within the context static mode is on; blocks show inputs ('pd_op.data') and state ('builtin.parameter')
+    as operations, before those that compute."""
+
+    _inputs = True
 
     def __enter__(self):
         super().__enter__()
@@ -48,7 +53,7 @@ class IrGuard(DygraphPirGuard):
 class OldIrGuard(IrGuard):
     """Within the context static mode is on; Programs count as made of named variables."""
 
-    _pir = False
+    _pir, _inputs = False, False
 
 
 def _under(*guards):

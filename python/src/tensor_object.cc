@@ -300,7 +300,7 @@ Tensor initial_value(PyObject* args, const Arguments& a) {
 int init(PyObject* self, PyObject* args, PyObject* options) {
   return guarded_int([&] {
     const Arguments a = arguments_of(args, options);
-    ARGOSY_CHECK(!a.zero_copy || PyObject_IsTrue(a.zero_copy) == 0, not_implemented)
+    ARGOSY_CHECK(!a.zero_copy || !truth(a.zero_copy), not_implemented)
         << "[Tensor] zero_copy: expected False, got another value: elements are copied. Do this: "
            "leave it out, or share memory through DLPack.";
     Tensor value = initial_value(args, a);

@@ -153,6 +153,25 @@ class set_grad_enabled:
         _core.set_grad_enabled(self._before)
         return False
 
+    def __call__(self, func):
+        """Decorates a function, which runs in this mode; what follows runs in the mode before.
+
+        Args:
+            func (callable): It.
+
+        Returns:
+            callable: With the same arguments.
+
+        Example:
+            >>> @argosy.set_grad_enabled(False)
+            ... def doubled(x):
+            ...     return x * 2
+            >>> doubled(argosy.to_tensor([1.0], stop_gradient=False)).stop_gradient, argosy.is_grad_enabled()
+            (True, True)
+        """
+        _core.set_grad_enabled(self._before)
+        return (enable_grad_ if self._mode else no_grad_)()(func)
+
     def clone(self):
         """Another one of this mode, which sets it at once, too.
 

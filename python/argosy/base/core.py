@@ -26,6 +26,7 @@ from argosy.device import (  # noqa: F401
 from argosy.device.place import Place  # noqa: F401
 from argosy.distributed._store import TCPStore, create_or_get_global_tcp_store  # noqa: F401
 from argosy.static.attr_types import AttrType  # noqa: F401
+from argosy.static.op_protos import OpProtoHolder
 from argosy.tensor.random import Generator
 from argosy.tensor.var_desc import VarDesc  # noqa: F401
 
@@ -174,6 +175,19 @@ def supports_avx512f():
         True
     """
     return "avx512" in _core.cpu_features().split()
+
+
+def get_all_op_names():
+    """Names of the kinds of operations.
+
+    Returns:
+        list[str]: As Paddle gives them, of :class:`OpProtoHolder`.
+
+    Example:
+        >>> "softmax" in argosy.base.core.get_all_op_names()
+        True
+    """
+    return [proto.type for proto in OpProtoHolder.instance().op_proto_map.values()]
 
 
 def get_cuda_device_count():

@@ -8,6 +8,7 @@ import functools
 from argosy import _core
 from argosy._core import Tensor, get_default_dtype, set_default_dtype  # noqa: F401
 from argosy._framework import get_flags, in_dynamic_mode, set_flags  # noqa: F401
+from argosy._programs.representation import REPRESENTATION as _representation
 from argosy.autograd import no_grad  # noqa: F401
 from argosy.device import (  # noqa: F401
     CPUPlace,
@@ -45,9 +46,6 @@ def in_dygraph_mode():
         True
     """
     return in_dynamic_mode()
-
-
-_representation = {"pir": True}  # of static Programs, as OldIrGuard says; there is one here
 
 
 def static_only(func):
@@ -147,6 +145,19 @@ def _current_expected_place():
 
 
 _current_expected_place_ = _current_expected_place
+
+
+def _get_paddle_place(place):
+    """The place that a text names; places and None stay what they are. Others raise ValueError."""
+    if place is None:
+        return None
+    try:
+        return to_place(place)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"[_get_paddle_place] place: expected None, a Place, or a text such as 'cpu' or 'gpu:0', got"
+            f" {place!r}. Do this: pass one of them."
+        ) from error
 
 
 def _set_expected_place(place):

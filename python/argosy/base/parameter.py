@@ -80,7 +80,8 @@ class EagerParamBase(Tensor):
             data = tensors.empty([0] if shape is None else shape, dtype)
         elif not isinstance(data, Tensor):
             data = tensors.to_tensor(data)
-        self._setup(data, bool(requires_grad), **kwargs)
+        trainable = kwargs.pop("trainable", requires_grad)
+        self._setup(data, bool(trainable), **kwargs)
 
     def _setup(self, data, trainable=True, **attributes):
         set_data(self, data)

@@ -8,10 +8,11 @@ from . import asp, autograd, autotune, layers, nn, optimizer
 from .generators import get_rng_state, set_rng_state
 from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
-from .optimizer import LookAhead, ModelAverage
+from .optimizer import DistributedFusedLamb, LookAhead, ModelAverage
 from .word_vectors import skip_gram, skip_gram_noise
 
 __all__ = [
+    "DistributedFusedLamb",
     "LookAhead",
     "ModelAverage",
     "asp",

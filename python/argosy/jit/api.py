@@ -313,7 +313,22 @@ class StaticFunction:
     def concrete_program(self):
         """The specialization captured last; captured from input_spec if there is none yet."""
         found = [c for c in self._cache.values() if c is not None]
-        return found[-1] if found else self.get_concrete_program()
+        return found[-1] if found else self._concrete()
+
+    @property
+    def inputs(self):
+        """The inputs of the specialization captured last."""
+        return self.concrete_program.inputs
+
+    @property
+    def outputs(self):
+        """The tensors that the specialization captured last gives."""
+        return self.concrete_program.outputs
+
+    @property
+    def main_program(self):
+        """The Program of the specialization captured last."""
+        return self.concrete_program.main_program
 
     def get_concrete_program(self, *args, **kwargs):
         """The specialization for the form of some arguments, captured if need be.
@@ -323,13 +338,20 @@ class StaticFunction:
             kwargs: The same by name.
 
         Returns:
-            The captured function, whose main_program is its Program.
+            tuple: The captured function, whose main_program is its Program, and what runs it: the same.
 
         Example:
-            >>> double = argosy.jit.to_static(lambda x: x * 2)
-            >>> len(double.get_concrete_program(argosy.ones([2])).main_program.global_block().ops)
+            >>> @argosy.jit.to_static
+            ... def double(x):
+            ...     return x * 2
+            >>> captured, _ = double.get_concrete_program(argosy.ones([2]))
+            >>> len(captured.main_program.global_block().ops)
             1
         """
+        captured = self._concrete(*args, **kwargs)
+        return captured, captured
+
+    def _concrete(self, *args, **kwargs):
         if not args and not kwargs and self._input_spec is not None:
             args = self._input_spec
         bound = self._bind(args, kwargs)

@@ -162,9 +162,9 @@ def _methods(layer, input_spec, skip_forward):
 
 def _concrete(function, input_spec, name):
     if input_spec is not None:
-        return function.get_concrete_program(*input_spec)
+        return function._concrete(*input_spec)
     if function._input_spec is not None:
-        return function.get_concrete_program()
+        return function._concrete()
     seen = [c for c in function.program_cache.values() if c is not None]
     if not seen:
         raise ValueError(

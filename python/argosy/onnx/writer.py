@@ -89,7 +89,7 @@ def _captured(layer, input_spec):
     for m in training:
         m.training = False
     try:
-        return function.get_concrete_program(*(input_spec or ()))
+        return function._concrete(*(input_spec or ()))
     finally:
         for m in training:
             m.training = True

@@ -1,6 +1,7 @@
 """What Adam and its relatives share: averages of gradients that decay by beta1 and beta2."""
 
 from argosy._core import Tensor
+from argosy._support import ArgumentError
 
 from .optimizer import Optimizer
 
@@ -9,7 +10,7 @@ __all__ = []
 
 def check_beta(op, name, value):
     if value is None:
-        raise AssertionError(
+        raise ArgumentError(
             f"[{op}] {name} is missing: expected a float in [0, 1), got None. Do this: "
             "leave it out for its default."
         )
@@ -22,7 +23,7 @@ def check_beta(op, name, value):
 
 def check_epsilon(op, value):
     if value is None:
-        raise AssertionError(
+        raise ArgumentError(
             f"[{op}] epsilon is missing: expected a float >= 0, got None. Do this: leave it "
             "out for its default."
         )
@@ -34,7 +35,7 @@ def check_epsilon(op, value):
 
 def check_rate_given(op, value):
     if value is None:
-        raise AssertionError(
+        raise ArgumentError(
             f"[{op}] learning_rate is missing: expected a float, got None. Do this: pass "
             "it, e.g. 0.001."
         )

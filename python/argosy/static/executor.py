@@ -576,6 +576,28 @@ def as_numpy(tensor, copy=False):
     return None if tensor._tensor is None else _core.to_numpy(tensor._tensor, copy)
 
 
+def _fetch_var(name, scope=None, return_numpy=True):
+    """The value of a variable of a scope.
+
+    Args:
+        name (str): Its name.
+        scope (Scope, optional): The global scope if None.
+        return_numpy (bool): As an array, else as a tensor.
+
+    Raises:
+        AssertionError: name is no str, or there is no such variable.
+    """
+    need_type("_fetch_var", "name", name, str, "pass the name of a variable")
+    found = (global_scope() if scope is None else scope).find_var(name)
+    if found is None:
+        raise AssertionError(
+            f"[_fetch_var] cannot find '{name}' in the scope: it may not be persistable. Do this: make it so"
+            " before the Program is run."
+        )
+    held = found.get_tensor()
+    return as_numpy(held, copy=True) if return_numpy else held
+
+
 def _brought(tensor):
     """The tensor on the device of the run, which is the current one."""
     place, here = tensor.place, current.place

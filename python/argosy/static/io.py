@@ -7,7 +7,7 @@ import warnings
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import listed, no_effect, only_known
+from argosy._support import ArgumentError, NoFileError, listed, no_effect, only_known
 from argosy.base.parameter import Parameter
 from argosy.framework import io as framework_io
 from argosy.framework.atomic_file import atomic_writer
@@ -102,7 +102,7 @@ def save(program, model_path, protocol=4, **configs):
     protocol = configs.get("pickle_protocol", protocol)
     program = _program(program, "static.save")
     if not os.path.basename(model_path):
-        raise ValueError(
+        raise ArgumentError(
             "[static.save] model_path must end in a file name: expected 'folder/name', got"
             f" {model_path!r}."
             " Do this: add a file name."
@@ -164,7 +164,7 @@ def load(program, model_path, executor=None, var_list=None):
     model_path = _stem(model_path)
     path = model_path + ".pdparams"
     if not os.path.exists(path):
-        raise ValueError(
+        raise NoFileError(
             f"[static.load] there is no file {path}."
             " Do this: pass the model_path given to static.save (without .pdparams)."
         )
@@ -199,7 +199,7 @@ def load(program, model_path, executor=None, var_list=None):
 def _variables(values, name):
     values = listed(values)
     if not values or not all(isinstance(v, Tensor) for v in values):
-        raise TypeError(
+        raise ArgumentError(
             f"[static] {name}: expected a Variable or a list of Variables, got {values!r:.80}."
             " Do this: pass values of the Program."
         )

@@ -47,6 +47,11 @@ class Operator:
         True
         >>> op.result(0).name == op.results()[0].name == y.name
         True
+        >>> op.get_input_names(), op.get_output_names(), op.blocks()
+        (['x'], ['out'], [])
+        >>> op.set_bool_attr("seen", True)
+        >>> "seen" in op.get_attr_names(), callable(op.as_if_op), callable(op.as_while_op)
+        (True, True, True)
         >>> "softmax" in op.to_string()
         True
         >>> z = argosy.exp(y)
@@ -74,6 +79,111 @@ class Operator:
             str: As 'pd_op.matmul'.
         """
         return "pd_op." + self._described["type"]
+
+    def _key(self):
+        """What tells operations apart."""
+        results = self.results()
+        if results:
+            return _core.program_value_key(results[0])
+        return id(self.block.program), self.block.idx, self.idx
+
+    def __eq__(self, other):
+        return self._key() == other._key() if isinstance(other, Operator) else NotImplemented
+
+    def __hash__(self):
+        return hash(self._key())
+
+    def get_input_names(self):
+        """The operation's own names of its operands.
+
+        Returns:
+            list[str]: As ['x', 'y'].
+        """
+        return [name for name, values in self._described["inputs"].items() if values]
+
+    def get_output_names(self):
+        """The operation's own names of its results.
+
+        Returns:
+            list[str]: As ['out'].
+        """
+        return list(self._described["outputs"])
+
+    def get_attr_names(self):
+        """Names of the attributes that say what it computes, and of those that were set.
+
+        Returns:
+            list[str]: Names for :meth:`attrs`.
+        """
+        return [*self._described["attrs"], *self._remarks()]
+
+    def _remarks(self):
+        """Attributes that programs set: they are kept and have no effect."""
+        return self.block.program._remarks.get(self._key(), {})
+
+    def _remark(self, name, value):
+        if name in self._described["attrs"] or name in ("op_role", "is_test"):
+            raise NotImplementedError(
+                f"[Operator] attribute '{name}' of '{self.type}' says what is computed, which stays as it"
+                " was built. Do this: append another operation, and let what reads this one read that."
+            )
+        self.block.program._remarks.setdefault(self._key(), {})[name] = value
+
+    def _set_attr(self, name, value):
+        """Keeps an attribute that has no effect on what is computed, e.g. a remark of a pass.
+
+        Args:
+            name (str): Its name.
+            value (object): What it is.
+
+        Raises:
+            NotImplementedError: it has one.
+        """
+        self._remark(name, value)
+
+    set_bool_attr = set_int_attr = set_str_attr = set_float_attr = _set_attr
+    set_int_array_attr = set_str_array_attr = _set_attr
+
+    def blocks(self):
+        """The blocks of a choice or a loop.
+
+        Returns:
+            list[Block]: In order; none for other operations.
+        """
+        number = self.block.idx + 1
+        for earlier in self.block._fresh()["operations"][: self._place()]:
+            number += sum(map(_count_blocks, earlier["blocks"]))
+        found = []
+        for described in self._described["blocks"]:
+            found.append(type(self.block)(self.block.program, number, self.block.idx, described))
+            number += _count_blocks(described)
+        return found
+
+    def _place(self):
+        """Its number among the operations that compute."""
+        return self.idx - len(self.block._inputs())
+
+    def as_if_op(self):
+        """A choice, as such.
+
+        Returns:
+            IfOp: With its condition and its blocks.
+
+        Raises:
+            TypeError: It is none.
+        """
+        return IfOp(self)
+
+    def as_while_op(self):
+        """A loop, as such.
+
+        Returns:
+            WhileOp: With its block.
+
+        Raises:
+            TypeError: It is none.
+        """
+        return WhileOp(self)
 
     def id(self):
         """Its number in the Program.
@@ -263,6 +373,7 @@ class Operator:
                 values[key] = ast.literal_eval(text)
             except (ValueError, SyntaxError):
                 values[key] = text
+        values.update(self._remarks())
         values["op_role"] = self._described["role"]
         if "training" in values or "batch_stats" in values:
             values["is_test"] = not values.get("training", values.get("batch_stats"))
@@ -353,6 +464,158 @@ class Operator:
         return self.to_string()
 
     __str__ = __repr__
+
+
+def _count_blocks(described):
+    """A described block and those inside of it."""
+    return 1 + sum(_count_blocks(b) for o in described["operations"] for b in o["blocks"])
+
+
+class InputOperation(Operator):
+    """An input or a state of a Program, shown as an operation that reads nothing.
+
+    Args:
+        block (Block): The outermost.
+        value (Variable): The input or state.
+        index (int): Its number in the block.
+
+    Example:
+        >>> with argosy.pir_utils.IrGuard():
+        ...     program = argosy.static.Program()
+        ...     with argosy.static.program_guard(program):
+        ...         x = argosy.static.data("x", [2], "float32")
+        ...         y = argosy.exp(x)
+        ...     [op.name() for op in program.global_block().ops], x.get_defining_op().attrs()["name"]
+        (['pd_op.data', 'pd_op.exp'], 'x')
+    """
+
+    def __init__(self, block, value, index):
+        kind = "data" if value.is_data else "parameter"
+        of_name = "name" if kind == "data" else "parameter_name"
+        attrs = {of_name: repr(value.name)}
+        if kind == "data":
+            attrs.update(shape=repr(list(value.shape)), dtype=str(value.dtype))
+        described = {
+            "type": kind, "inputs": {}, "outputs": {"out": [value]}, "attrs": attrs, "role": 0,
+            "blocks": [], "location": "",
+        }  # fmt: skip
+        super().__init__(block, described, index)
+
+    def name(self):
+        """The operation's own name.
+
+        Returns:
+            str: 'pd_op.data' or 'builtin.parameter'.
+        """
+        return "pd_op.data" if self._described["type"] == "data" else "builtin.parameter"
+
+    def _handle(self):
+        raise NotImplementedError(
+            f"[Operator] '{self.name()}' is an input or state of the Program, which stays where it is. Do"
+            " this: build the Program without it."
+        )
+
+
+class _OfKind:
+    """A choice or a loop."""
+
+    def __init__(self, operator):
+        if operator._described["type"] != self._kind:
+            raise TypeError(
+                f"[Operator] '{operator.name()}' is no '{self._kind}'. Do this: ask op.name() first."
+            )
+        self._operator = operator
+
+    def as_operation(self):
+        """The operation.
+
+        Returns:
+            Operator: It.
+        """
+        return self._operator
+
+    def cond(self):
+        """What decides.
+
+        Returns:
+            Variable: One bool, when the operation begins.
+        """
+        return self._operator.operand_source(0)
+
+    def results(self):
+        """The variables it makes.
+
+        Returns:
+            list[Variable]: All of them.
+        """
+        return self._operator.results()
+
+    def name(self):
+        """The operation's own name.
+
+        Returns:
+            str: It.
+        """
+        return self._operator.name()
+
+
+class IfOp(_OfKind):
+    """A choice between two blocks. `Operator.as_if_op` gives it.
+
+    Args:
+        operator (Operator): An 'if'.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [1], "float32")
+        >>> y = argosy.static.nn.cond(x.sum() > 0, lambda: argosy.exp(x), lambda: argosy.tanh(x))
+        >>> choice = y.get_defining_op().as_if_op()
+        >>> [op.type for op in choice.true_block().ops], [op.type for op in choice.false_block().ops]
+        (['exp'], ['tanh'])
+    """
+
+    _kind = "if"
+
+    def true_block(self):
+        """What is done where the condition holds.
+
+        Returns:
+            Block: It.
+        """
+        return self._operator.blocks()[0]
+
+    def false_block(self):
+        """What is done elsewhere.
+
+        Returns:
+            Block: It.
+        """
+        return self._operator.blocks()[1]
+
+
+class WhileOp(_OfKind):
+    """A loop. `Operator.as_while_op` gives it.
+
+    Args:
+        operator (Operator): A 'while'.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> i = argosy.full([1], 0, "int64")
+        >>> (i,) = argosy.static.nn.while_loop(lambda i: i < 3, lambda i: [i + 1], [i])
+        >>> "elementwise_add" in [op.type for op in i.get_defining_op().as_while_op().body().ops]
+        True
+    """
+
+    _kind = "while"
+
+    def body(self):
+        """What is done each time.
+
+        Returns:
+            Block: It.
+        """
+        return self._operator.blocks()[-1]
 
 
 class OpOperand:

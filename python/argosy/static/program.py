@@ -5,17 +5,19 @@ from __future__ import annotations
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_of, register  # noqa: F401
+from argosy._programs.representation import REPRESENTATION
 from argosy._programs.scope import set_state, set_states  # noqa: F401
 from argosy._support import check_choice, no_effect, only_known, unsupported
 from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
 
-from . import appending, mode, state
+from . import appending, insertion, mode, state
 from .ir_mapping import IrMapping
-from .operator import Operator, _check_details
+from .old_program import OldBlockForms, OldForms
+from .operator import InputOperation, Operator, _check_details
 
 
-class Program:
+class Program(OldForms):
     """A computation: inputs, operations and the names of the state they read and write.
 
     Calls under :func:`program_guard` are added to it; :class:`Executor` runs it. Two are there from
@@ -67,6 +69,8 @@ class Program:
         self._family = object()  # shared by clones: their values have the same ids
         self._common_ids = 0  # below this number
         self._described = (None, None)
+        self._insertion = None  # where operations are put that calls add; at the end if None
+        self._remarks = {}  # attributes without effect that programs gave operations, by these' keys
         self._plans = {}
         self._is_start_up_program_ = False
 
@@ -182,30 +186,6 @@ class Program:
         self._described = (None, None)
         self._plans = {}
 
-    @staticmethod
-    def parse_from_string(binary_str):
-        """The Program in the bytes of a .pdmodel file, as of static.deserialize_program.
-
-        Args:
-            binary_str (bytes): They.
-
-        Returns:
-            Program: It.
-
-        Raises:
-            ValueError: the bytes are something else.
-
-        Example:
-            >>> argosy.enable_static()
-            >>> x = argosy.static.data("x", [2], "float32")
-            >>> data = argosy.static.serialize_program([x], [x * 2])
-            >>> argosy.static.Program.parse_from_string(data).num_ops()
-            1
-        """
-        from .io import deserialize_program
-
-        return deserialize_program(binary_str)
-
     def __deepcopy__(self, memo):
         memo[id(self)] = copy = self.clone()
         return copy
@@ -220,6 +200,7 @@ class Program:
     # ---- content ------------------------------------------------------------------------------
 
     def _description(self):
+        insertion.settle(self)
         version = _core.program_version(self._handle)
         if self._described[0] != version:
             self._described = version, _core.program_describe(self._handle)
@@ -470,7 +451,7 @@ class Program:
 _OF_KINDS = ("type", "lod_level", "capacity", "need_check_feed", "belong_to_optimizer")
 
 
-class Block:
+class Block(OldBlockForms):
     """A list of operations and the variables they use. `Program.block` and `Program.global_block` give blocks.
 
     Args:
@@ -516,7 +497,25 @@ class Block:
     @property
     def ops(self):
         """The operations, in order."""
-        return [Operator(self, o, i) for i, o in enumerate(self._fresh()["operations"])]
+        first = self._inputs()
+        return first + [
+            Operator(self, o, i) for i, o in enumerate(self._fresh()["operations"], len(first))
+        ]
+
+    def _inputs(self):
+        """Inputs and state as operations, where they are shown as such."""
+        if self.idx != 0 or not REPRESENTATION["inputs"]:
+            return []
+        values = [*self._fresh()["arguments"], *self.program._all_states().values()]
+        return [InputOperation(self, v, i) for i, v in enumerate(values)]
+
+    def __eq__(self, other):
+        if not isinstance(other, Block):
+            return NotImplemented
+        return self.program is other.program and self.idx == other.idx
+
+    def __hash__(self):
+        return hash((id(self.program), self.idx))
 
     @property
     def vars(self):
@@ -717,7 +716,13 @@ class Block:
             ValueError: Something would be used before it is made.
             IndexError: The block has no such number.
         """
-        _core.program_move_operation(self.program._handle, op._handle(), index)
+        first = len(self._inputs())
+        if index < first:
+            raise IndexError(
+                f"[Block.move_op] index: expected {first} or more, got {index}: inputs come first. Do"
+                f" this: pass {first}."
+            )
+        _core.program_move_operation(self.program._handle, op._handle(), index - first)
 
     def to_string(self, throw_on_error=False, with_details=False):
         """The variables and operations for people.

@@ -31,7 +31,11 @@ def op(self):
     """The Operator that makes the variable; None for inputs and state."""
     _of_program(self, "op")
     place = _core.program_about(self)[3]
-    return None if place < 0 else _program_of(self).global_block().ops[place]
+    block = _program_of(self).global_block()
+    first = block._inputs()
+    if place >= 0:
+        return block.ops[len(first) + place]
+    return next((o for o in first if is_same(o.results()[0], self)), None)
 
 
 def lod_level(self):
@@ -115,6 +119,106 @@ def get_defining_op(self):
         True
     """
     return op(self)
+
+
+def is_same(self, other):
+    """Whether two handles mean the same value of a Program.
+
+    Args:
+        other (Variable): The other one.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> y = argosy.exp(x)
+        >>> y.get_defining_op().operand_source(0).is_same(x), x.is_same(y)
+        (True, False)
+    """
+    _of_program(self, "is_same")
+    if not getattr(other, "_symbolic", False):
+        return False
+    return _core.program_value_key(self) == _core.program_value_key(other)
+
+
+def initialized(self):
+    """Whether there is a value: variables of a Program always are one.
+
+    Returns:
+        bool: True.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> argosy.static.data("x", [2], "float32").initialized()
+        True
+    """
+    _of_program(self, "initialized")
+    return True
+
+
+def index(self):
+    """Its number among the results of the operation that makes it.
+
+    Returns:
+        int: 0 for inputs and state.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> values, places = argosy.topk(argosy.static.data("x", [2], "float32"), 1)
+        >>> values.index(), places.index()
+        (0, 1)
+    """
+    _of_program(self, "index")
+    maker = op(self)
+    made = [] if maker is None else maker.results()
+    return next((i for i, v in enumerate(made) if is_same(self, v)), 0)
+
+
+def is_dense_tensor_type(self):
+    """Whether it is a tensor with all its elements.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> argosy.static.data("x", [2], "float32").is_dense_tensor_type()
+        True
+    """
+    _of_program(self, "is_dense_tensor_type")
+    return self._layout == "strided"
+
+
+def is_selected_row_type(self):
+    """Whether it is some rows of a table, as gradients of sparse look-ups are.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> argosy.static.data("x", [2], "float32").is_selected_row_type()
+        False
+    """
+    _of_program(self, "is_selected_row_type")
+    return self._layout == "row_sparse"
+
+
+def is_dense_tensor_array_type(self):
+    """Whether it is a tensor array.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> argosy.tensor.create_array("float32").is_dense_tensor_array_type()
+        True
+    """
+    _of_program(self, "is_dense_tensor_array_type")
+    return self._layout == "tensor_array"
 
 
 def all_used_ops(self):
@@ -354,6 +458,8 @@ METHODS = {
         function.__name__: function
         for function in (
             attr, get_defining_op, all_used_ops, use_empty, has_one_use, replace_all_uses_with,
+            is_same, initialized, index, is_dense_tensor_type, is_selected_row_type,
+            is_dense_tensor_array_type,
             to_string, get_value, set_value,
         )
     },

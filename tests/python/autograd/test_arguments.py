@@ -70,3 +70,15 @@ def test_a_copy_of_a_result_is_a_leaf():
     assert y.is_leaf and not y.stop_gradient and y.tolist() == [[3, 3], [3, 3]]
     y.sum().backward()
     assert x.grad is None and y.grad.tolist() == [[1, 1], [1, 1]]
+
+
+def test_set_grad_enabled_decorates():
+    def doubled(x):
+        return x * 2
+
+    x = argosy.to_tensor([1.0], stop_gradient=False)
+    off, on = argosy.set_grad_enabled(False)(doubled), argosy.set_grad_enabled(True)(doubled)
+    assert argosy.is_grad_enabled()
+    assert off(x).stop_gradient and not on(x).stop_gradient
+    with argosy.no_grad():
+        assert not on(x).stop_gradient

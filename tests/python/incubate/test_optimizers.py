@@ -102,9 +102,19 @@ def test_lookahead_minimize_gives_parameters_and_gradients():
     w = paddle.create_parameter([2], "float32")
     idle = paddle.create_parameter([1], "float32")
     look = LookAhead(paddle.optimizer.SGD(1.0, parameters=[w, idle]))
-    operations, pairs = look.minimize((w * 3).sum())
+    loss = (w * 3).sum()
+    before = w.numpy()
+    assert look.minimize(loss) == ([], [])  # computes no gradients, as minimize of all optimizers
+    np.testing.assert_array_equal(w.numpy(), before)
+    loss.backward()
+    operations, pairs = look.minimize(loss)
     assert operations == [] and len(pairs) == 1
     assert pairs[0][0] is w and pairs[0][1].tolist() == [3.0, 3.0]
+    np.testing.assert_allclose(w.numpy(), before - 3)
+    with pytest.raises(NotImplementedError, match=r"\[LookAhead.minimize\] parameters"):
+        look.minimize(loss, parameters=[w])
+    with pytest.raises(AssertionError, match="loss: expected a Tensor, got float"):
+        look.minimize(3.0)
 
 
 def trained(look, w, steps):

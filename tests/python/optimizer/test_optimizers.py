@@ -529,6 +529,8 @@ def test_an_optimizer_of_ones_own():
         (lambda p: optimizer.Adam(parameters=p, beta1=1.0), ValueError, "beta1 is out of range"),
         (lambda p: optimizer.Adam(parameters=p, epsilon=-1), ValueError, "epsilon"),
         (lambda p: optimizer.Adam(None, parameters=p), AssertionError, "learning_rate is missing"),
+        (lambda p: optimizer.NAdam(None, parameters=p), TypeError, "learning_rate is missing"),
+        (lambda p: optimizer.RAdam(0.1, beta1=None, parameters=p), TypeError, "beta1 is missing"),
         (lambda p: optimizer.AdamW(parameters=p, weight_decay="a"), TypeError, "weight_decay"),
         (lambda p: optimizer.Momentum(momentum=None, parameters=p), ValueError, "momentum"),
         (lambda p: optimizer.RMSProp(0.1, rho=-1.0, parameters=p), ValueError, "rho"),

@@ -204,3 +204,16 @@ def test_what_is_refused_changes_nothing(start, tmp_path):
             np.testing.assert_array_equal(value, before[name])
     static.load(main, prefix, exe)
     assert not np.array_equal(values()["fc_0.w_0"], before["fc_0.w_0"])
+
+
+def test_errors_of_files_and_variables_are_of_the_kinds_that_programs_catch(tmp_path):
+    program = static.Program()
+    for kind in (ValueError, FileNotFoundError):
+        with pytest.raises(kind, match="there is no file .*nope.pdparams"):
+            static.load(program, str(tmp_path / "nope"))
+    for kind in (AssertionError, ValueError):
+        with pytest.raises(kind, match="model_path must end in a file name"):
+            static.save(program, str(tmp_path) + "/")
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match="_vars: expected a Variable"):
+            static.save_inference_model(str(tmp_path / "a"), ["x"], [], static.Executor())

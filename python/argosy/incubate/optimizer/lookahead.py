@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._core import Tensor
+from argosy._programs.registry import program_of
 from argosy._support import unsupported
 from argosy.autograd import no_grad
 
@@ -72,28 +74,64 @@ class LookAhead:
                 parameter.set_value(slow)
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
-        """backward of a loss, then :meth:`step`.
+        """:meth:`step`, from the gradients that ``loss.backward()`` left; for a loss of a Program, adds the
+        operations that compute gradients, update, and move slow weights.
 
         Args:
             loss (Tensor): 0-d.
-            startup_program, parameters, no_grad_set: are not supported.
+            startup_program (Program, optional): of a loss of a Program, where state begins; default: the
+                default one.
+            parameters, no_grad_set (optional): of a loss of a Program, see ``Optimizer.minimize``.
 
         Returns:
-            tuple: An empty list, and pairs of each parameter that has a gradient and this gradient, as of
-                Optimizer.minimize.
+            tuple: The operations that were added (none for an update at once), and the pairs (parameter,
+                gradient).
 
         Raises:
-            NotImplementedError: arguments of static mode, or other parameters than the optimizer's.
+            AssertionError: ``loss`` is no Tensor.
+            NotImplementedError: these arguments, for an update at once.
         """
+        if not isinstance(loss, Tensor):
+            raise AssertionError(
+                f"[LookAhead.minimize] loss: expected a Tensor, got {type(loss).__name__}. Do this: pass what"
+                " the loss function returned."
+            )
+        if loss._symbolic:
+            return self._add_to_program(loss, startup_program, parameters, no_grad_set)
         unsupported(
             "LookAhead.minimize", "give parameters to the inner optimizer, and set stop_gradient",
             startup_program=(startup_program, None), parameters=(parameters, None),
             no_grad_set=(no_grad_set, None),
         )  # fmt: skip
-        loss.backward()
         self.step()
         parameters = self.inner_optimizer._parameter_list
         return [], [(p, p.grad) for p in parameters if p.grad is not None]
+
+    def _add_to_program(self, loss, startup_program, parameters, no_grad_set):
+        # Programs are large, and eager ones do not need them.
+        from argosy.static import create_global_var, default_startup_program, program_guard
+        from argosy.static.mode import role
+
+        program = program_of(loss)
+        startup = default_startup_program() if startup_program is None else startup_program
+        count = len(program.global_block().ops)
+        _, pairs = self.inner_optimizer.minimize(loss, startup, parameters, no_grad_set)
+        with program_guard(program, startup), role(program, 2), no_grad():
+            steps = create_global_var([1], 0, "int64", persistable=True)
+            tensor.assign(steps + 1, steps)
+            first, due = steps == 1, steps % self.k == 0
+            for parameter, gradient in pairs:
+                if gradient is None:
+                    continue
+                slow = create_global_var(
+                    list(parameter.shape), 0.0, str(parameter.dtype), persistable=True,
+                    name=parameter.name + _SLOW,
+                )  # fmt: skip
+                old = tensor.where(first, parameter, slow)
+                moved = old + self.alpha * (parameter - old)
+                tensor.assign(tensor.where(due, moved, old), slow)
+                tensor.assign(tensor.where(due, moved, parameter), parameter)
+        return program.global_block().ops[count:], pairs
 
     def state_dict(self):
         """What a run needs to go on exactly where this one is.
