@@ -143,6 +143,27 @@ bool has_epilogue(const Product& p) {
   return p.epilogue->bias || p.epilogue->activation != Activation::none;
 }
 
+// Whether panels do what follows the product while C is in registers.
+bool finishes_by_panels(const Product& p) {
+  return p.by_panels && !p.trans_b && p.epilogue->activation != Activation::gelu;
+}
+
+void panel_tile(const Product& p, int64_t m, int64_t j, int64_t n, const char* a, const char* b,
+                char* c) {
+  FloatProduct g{p.trans_a, p.trans_b,
+                 m,         n,
+                 p.k,       reinterpret_cast<const float*>(a),
+                 p.lda,     reinterpret_cast<const float*>(b),
+                 p.ldb,     reinterpret_cast<float*>(c),
+                 p.ldc};
+  if (finishes_by_panels(p)) {
+    const auto* bias = static_cast<const float*>(p.epilogue->bias);
+    g.bias = bias ? bias + j : nullptr;
+    g.relu = p.epilogue->activation == Activation::relu;
+  }
+  panel_gemm(g);
+}
+
 // The epilogue of columns [j, j + n) on a tile of C.
 void finish_tile(const Product& p, void* c, int64_t m, int64_t j, int64_t n) {
   if (!has_epilogue(p)) return;
@@ -313,8 +334,7 @@ void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
   const char* b = p.b + p.item() * (p.trans_b ? j * p.ldb : j);
   char* c = p.c + p.item() * (i * p.ldc + j);
   if (p.by_panels)
-    panel_gemm({p.trans_a, p.trans_b, m, n, p.k, reinterpret_cast<const float*>(a), p.lda,
-                reinterpret_cast<const float*>(b), p.ldb, reinterpret_cast<float*>(c), p.ldc});
+    panel_tile(p, m, j, n, a, b, c);
   else if (p.dtype == DType::float32)
     float_tile(p.trans_a, p.trans_b, m, n, p.k, static_cast<float>(p.alpha),
                reinterpret_cast<const float*>(a), p.lda, reinterpret_cast<const float*>(b), p.ldb,
@@ -324,7 +344,7 @@ void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
   else
     blas_gemm(p.dtype, p.trans_a, p.trans_b, m, n, p.k, p.alpha, a, p.lda, b, p.ldb, p.beta, c,
               p.ldc);
-  finish_tile(p, c, m, j, n);
+  if (!finishes_by_panels(p)) finish_tile(p, c, m, j, n);
 }
 
 // A small C from a long K: K is cut too, and partial products are added in order.

@@ -16,6 +16,9 @@ struct FloatProduct {
   int64_t ldb;
   float* c;
   int64_t ldc;
+  // Then: c + bias [n], and what is less than 0 becomes 0. Not where few rows meet a transposed B.
+  const float* bias = nullptr;
+  bool relu = false;
 };
 
 // Whether panel_gemm() is the fastest way to compute a product of this form. To be asked of a whole
