@@ -44,20 +44,6 @@ size_t bytes_of(int64_t count) {
   return static_cast<size_t>(count) * sizeof(float);
 }
 
-// op(A), row by row.
-class Rows {
- public:
-  explicit Rows(const FloatProduct& g) : turned_(bytes_of(g.trans_a ? g.m * g.k : 0)), g_(g) {
-    if (g.trans_a) transpose(turned_.as<float>(), g.k, g.a, g.lda, g.k, g.m);
-  }
-  const float* data() const { return g_.trans_a ? turned_.as<float>() : g_.a; }
-  int64_t ld() const { return g_.trans_a ? g_.k : g_.lda; }
-
- private:
-  const Scratch turned_;
-  const FloatProduct& g_;
-};
-
 // Some columns of op(B), kPanel at most, from row q on, as a panel.
 void pack_panel(const FloatProduct& g, int64_t q, int64_t depth, int64_t j, int64_t columns,
                 float* panel) {
@@ -97,19 +83,19 @@ PackedEpilogue epilogue_of(const FloatProduct& g, int64_t j) {
 // Few rows: B is read once, as it stands, some of its rows after the other. The panel behind the
 // one that is multiplied comes meanwhile. Columns that are no whole vectors are packed.
 void multiply_by_few(const FloatProduct& g) {
-  const Rows a(g);
   const Scratch edge(bytes_of(kDepth * kPanel));
   PanelProduct p{};
   p.m = g.m;
   p.in_parts = true;
-  p.x_step = a.ld();
+  p.x_step = g.trans_a ? 1 : g.lda;
+  p.x_next = g.trans_a ? g.lda : 0;
   p.y_step = g.ldc;
   p.soon_step = g.ldb;
   for (int64_t q = 0; q < g.k; q += kDepth) {
     p.k = std::min(kDepth, g.k - q);
     p.first = q == 0;
     p.last = q + p.k == g.k;
-    p.x = a.data() + q;
+    p.x = g.a + q * (g.trans_a ? g.lda : 1);
     for (int64_t j = 0; j < g.n; j += kPanel) {
       p.columns = std::min(kPanel, g.n - j);
       p.width = g.ldb;
@@ -127,14 +113,26 @@ void multiply_by_few(const FloatProduct& g) {
   }
 }
 
+void copy_rows(float* to, int64_t to_ld, const float* from, int64_t from_ld, int64_t rows,
+               int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i, to += to_ld, from += from_ld)
+    std::memcpy(to, from, bytes_of(columns));
+}
+
+// How far rows of a block of A lie apart that has so many columns: no multiple of 4 KB.
+int64_t step_of(int64_t columns) {
+  return padded(columns) + 16;
+}
+
 // Some rows of op(A), from row i on. Panels are copied, as rows of B that are a multiple of 4 KB
 // apart share few lines of a cache, and read by all of these rows.
 void multiply_rows(const FloatProduct& g, int64_t i, int64_t rows, float* panel, float* turned) {
-  constexpr int64_t kStep = kPart + 16;  // no multiple of 4 KB lies between rows either
+  const int64_t step = step_of(rows);
   PanelProduct p{};
   p.m = rows;
   p.in_parts = true;
-  p.x_step = g.trans_a ? kStep : g.lda;
+  p.x_step = g.trans_a ? 1 : g.lda;
+  p.x_next = g.trans_a ? step : 0;
   p.y_step = g.ldc;
   p.soon_step = g.ldb;
   p.w = panel;
@@ -143,7 +141,7 @@ void multiply_rows(const FloatProduct& g, int64_t i, int64_t rows, float* panel,
     p.first = q == 0;
     p.last = q + p.k == g.k;
     p.x = g.trans_a ? turned : g.a + i * g.lda + q;
-    if (g.trans_a) transpose(turned, kStep, g.a + q * g.lda + i, g.lda, p.k, rows);
+    if (g.trans_a) copy_rows(turned, step, g.a + q * g.lda + i, g.lda, p.k, rows);
     for (int64_t j = 0; j < g.n; j += kPanel) {
       p.columns = std::min(kPanel, g.n - j);
       p.width = padded(p.columns);
@@ -159,26 +157,27 @@ void multiply_rows(const FloatProduct& g, int64_t i, int64_t rows, float* panel,
 void multiply_blocks(const FloatProduct& g) {
   const int64_t rows = divide_up(g.m, divide_up(g.m, kRowsOfA));
   const Scratch panel(bytes_of(kPart * kPanel));
-  const Scratch turned(bytes_of(g.trans_a ? rows * (kPart + 16) : 0));
+  const Scratch turned(bytes_of(g.trans_a ? step_of(rows) * kPart : 0));
   for (int64_t i = 0; i < g.m; i += rows)
     multiply_rows(g, i, std::min(rows, g.m - i), panel.as<float>(), turned.as<float>());
 }
 
 // Short sums: what takes time is to write C, so its lines come before they are written.
 void multiply_short(const FloatProduct& g) {
-  const Rows a(g);
-  const Scratch packed(bytes_of(g.k * padded(g.n)));
+  constexpr int64_t rows = kRowsOfC;
+  const Scratch packed(bytes_of(g.k * padded(g.n))), turned(bytes_of(g.k * rows));
   for (int64_t j = 0; j < g.n; j += kPanel)
     pack_panel(g, 0, g.k, j, std::min(kPanel, g.n - j), packed.as<float>(j * g.k));
-  constexpr int64_t rows = kRowsOfC;
   PanelProduct p{};
   p.k = g.k;
   p.first = p.last = true;
-  p.x_step = a.ld();
+  p.x = turned.as<float>();
+  p.x_step = 1;
+  p.x_next = rows;
   p.y_step = p.soon_step = g.ldc;
   for (int64_t i = 0; i < g.m; i += rows) {
     p.m = std::min(rows, g.m - i);
-    p.x = a.data() + i * p.x_step;
+    copy_rows(turned.as<float>(), rows, g.a + i, g.lda, g.k, p.m);
     for (int64_t j = 0; j < g.n; j += kPanel) {
       p.width = std::min(kPanel, padded(g.n - j));
       p.columns = std::min(p.width, g.n - j);
