@@ -147,9 +147,63 @@ TEST(Gemm, LargeMatricesForFewRows) {
   }
 }
 
+// Many rows, where rows of the library's operands would be a multiple of 4 KB apart or B is narrow.
+TEST(Gemm, LargeMatricesForManyRows) {
+  for (int64_t pad : {0, 5}) {
+    check<float>({false, false, 131, 1024, 200, 1, 0, pad});
+    check<float>({false, true, 165, 200, 270, 1, 0, pad});
+    check<float>({false, true, 70, 333, 1024, 1, 0, pad});
+    check<float>({true, false, 1024, 150, 300, 1, 0, pad});
+    check<float>({true, false, 1024, 129, 70, 2, 1, pad});
+  }
+}
+
+// Bias and relu on what panels have in registers: the bits of a product that they follow.
+TEST(Gemm, WhatFollowsAProductHasTheSameBits) {
+  struct Form {
+    bool ta, tb;
+    int64_t m, n, k;
+  };
+  for (const Form s : {Form{false, false, 64, 1050, 130}, Form{false, false, 64, 130, 1300},
+                       Form{false, true, 64, 530, 1024}, Form{true, false, 150, 1030, 64},
+                       Form{false, false, 300, 1024, 250}, Form{false, true, 300, 250, 300},
+                       Form{true, false, 1024, 300, 270}, Form{false, false, 300, 600, 300}}) {
+    SCOPED_TRACE(testing::Message() << s.ta << s.tb << ' ' << s.m << 'x' << s.n << 'x' << s.k);
+    const auto a = random_values<float>(s.m * s.k, 1);
+    const auto b = random_values<float>(s.k * s.n, 2);
+    auto bias = random_values<float>(s.n, 3);
+    bias[7] = std::numeric_limits<float>::quiet_NaN();
+    const auto product = [&](const Epilogue& epilogue) {
+      std::vector<float> c(static_cast<size_t>(s.m * s.n));
+      gemm(DType::float32, s.ta, s.tb, s.m, s.n, s.k, 1, a.data(), s.ta ? s.m : s.k, b.data(),
+           s.tb ? s.k : s.n, 0, c.data(), s.n, epilogue);
+      return c;
+    };
+    const std::vector<float> plain = product({});
+    for (const bool biased : {false, true})
+      for (const bool relu : {false, true}) {
+        Epilogue epilogue;
+        epilogue.bias = biased ? bias.data() : nullptr;
+        epilogue.activation = relu ? Activation::relu : Activation::none;
+        const std::vector<float> got = product(epilogue);
+        for (int64_t i = 0; i < s.m * s.n; ++i) {
+          const auto at = static_cast<size_t>(i), column = static_cast<size_t>(i % s.n);
+          float want = plain[at];
+          if (biased) want += bias[column];
+          if (relu && want < 0) want = 0;
+          if (std::isnan(want))
+            ASSERT_TRUE(std::isnan(got[at])) << i;
+          else
+            ASSERT_EQ(got[at], want) << i;
+        }
+      }
+  }
+}
+
 TEST(Gemm, ThreadsDoNotChangeTheResult) {
   int threads = num_threads();
-  for (auto [m, n, k] : {std::array<int64_t, 3>{300, 500, 200}, {16, 9, 60000}, {64, 256, 784}}) {
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{300, 500, 200}, {16, 9, 60000}, {64, 256, 784}, {500, 1024, 250}}) {
     auto a = random_values<float>(m * k, 1), b = random_values<float>(k * n, 2);
     std::vector<float> one(static_cast<size_t>(m * n)), four(one);
     set_num_threads(1);
@@ -168,9 +222,10 @@ TEST(Gemm, ThreadsDoNotChangeTheResultOfAnyShape) {
   const auto between = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(draw);
   };
-  for (int round = 0; round < 60; ++round) {
-    const bool trans_a = between(0, 1), trans_b = between(0, 3) == 0;
-    const int64_t m = between(1, 500), n = between(1, 700), k = between(1, 1200);
+  const auto side = [&](int64_t most) { return between(0, 3) ? between(1, most) : 1024; };
+  for (int round = 0; round < 80; ++round) {
+    const bool trans_a = between(0, 1), trans_b = between(0, 2) == 0;
+    const int64_t m = side(500), n = side(700), k = side(1200);
     const auto a = random_values<float>(m * k, 1), b = random_values<float>(k * n, 2);
     const auto bias = random_values<float>(n, 3);
     Epilogue epilogue;

@@ -51,14 +51,14 @@ struct Product {
   char* c;
   int64_t ldc;
   const Epilogue* epilogue;
-  bool by_panels = false;  // so do its tiles, whatever their form
+  PanelWay way = PanelWay::none;  // of its tiles, too, whatever their form
 
   int64_t item() const { return item_size(dtype); }
 };
 
-bool goes_by_panels(const Product& p) {
-  return p.dtype == DType::float32 && p.alpha == 1 && p.beta == 0 &&
-         prefers_panels(p.trans_a, p.trans_b, p.m, p.n, p.k);
+PanelWay way_of(const Product& p) {
+  if (p.dtype != DType::float32 || p.alpha != 1 || p.beta != 0) return PanelWay::none;
+  return panel_way(p.trans_a, p.trans_b, p.m, p.n, p.k);
 }
 
 // About what a core takes.
@@ -141,6 +141,28 @@ void finish(T* c, int64_t ldc, int64_t m, int64_t n, const T* bias, Activation a
 
 bool has_epilogue(const Product& p) {
   return p.epilogue->bias || p.epilogue->activation != Activation::none;
+}
+
+// Whether panels do what follows the product while C is in registers.
+bool finishes_by_panels(const Product& p) {
+  return p.way != PanelWay::none && p.way != PanelWay::rows_of_b &&
+         p.epilogue->activation != Activation::gelu;
+}
+
+void panel_tile(const Product& p, int64_t m, int64_t j, int64_t n, const char* a, const char* b,
+                char* c) {
+  FloatProduct g{p.trans_a, p.trans_b,
+                 m,         n,
+                 p.k,       reinterpret_cast<const float*>(a),
+                 p.lda,     reinterpret_cast<const float*>(b),
+                 p.ldb,     reinterpret_cast<float*>(c),
+                 p.ldc};
+  if (finishes_by_panels(p)) {
+    const auto* bias = static_cast<const float*>(p.epilogue->bias);
+    g.bias = bias ? bias + j : nullptr;
+    g.relu = p.epilogue->activation == Activation::relu;
+  }
+  panel_gemm(p.way, g);
 }
 
 // The epilogue of columns [j, j + n) on a tile of C.
@@ -312,9 +334,8 @@ void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
   const char* a = p.a + p.item() * (p.trans_a ? i : i * p.lda);
   const char* b = p.b + p.item() * (p.trans_b ? j * p.ldb : j);
   char* c = p.c + p.item() * (i * p.ldc + j);
-  if (p.by_panels)
-    panel_gemm({p.trans_a, p.trans_b, m, n, p.k, reinterpret_cast<const float*>(a), p.lda,
-                reinterpret_cast<const float*>(b), p.ldb, reinterpret_cast<float*>(c), p.ldc});
+  if (p.way != PanelWay::none)
+    panel_tile(p, m, j, n, a, b, c);
   else if (p.dtype == DType::float32)
     float_tile(p.trans_a, p.trans_b, m, n, p.k, static_cast<float>(p.alpha),
                reinterpret_cast<const float*>(a), p.lda, reinterpret_cast<const float*>(b), p.ldb,
@@ -324,7 +345,7 @@ void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
   else
     blas_gemm(p.dtype, p.trans_a, p.trans_b, m, n, p.k, p.alpha, a, p.lda, b, p.ldb, p.beta, c,
               p.ldc);
-  finish_tile(p, c, m, j, n);
+  if (!finishes_by_panels(p)) finish_tile(p, c, m, j, n);
 }
 
 // A small C from a long K: K is cut too, and partial products are added in order.
@@ -506,7 +527,7 @@ void gated_whole(const Product& p) {
 // computes it at once, and packs operands once. So it is with oneDNN's code for AVX-512 where B is
 // as it stands and no tile is a sliver; the test of thread counts looks for shapes where it is not.
 bool has_bits_of_tiles(const Product& p, const Tiling& t) {
-  if (p.by_panels) return true;
+  if (p.way != PanelWay::none) return true;
   if (p.dtype != DType::float32 || p.trans_b || p.alpha != 1 || p.beta != 0 || isa() != Isa::avx512)
     return false;
   const int64_t last_m = p.m - (t.rows - 1) * t.m, last_n = p.n - (t.columns - 1) * t.n;
@@ -637,7 +658,7 @@ void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t
             static_cast<char*>(c),
             ldc,
             &epilogue};
-  p.by_panels = goes_by_panels(p);
+  p.way = way_of(p);
   run(p);
 }
 
@@ -670,10 +691,10 @@ void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n,
   if (batch.size() == 1 && b_strides[0] == 0 && !trans_a && a_strides[0] == m * lda &&
       c_strides[0] == m * ldc) {
     p.m = m * count;
-    p.by_panels = goes_by_panels(p);
+    p.way = way_of(p);
     return run(p);
   }
-  p.by_panels = goes_by_panels(p);
+  p.way = way_of(p);
   double each =
       nanoseconds(dtype, static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)) +
       (kHalf.has(dtype) ? 500 : 20);

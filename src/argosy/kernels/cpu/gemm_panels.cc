@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "argosy/base/error.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/packed_panels.h"
 #include "argosy/kernels/cpu/scratch.h"
@@ -16,10 +17,13 @@ constexpr int64_t kFew = kPanel;
 // Rows of B, as it stands, that are multiplied while they are near. Rows that are a multiple of
 // 4 KB apart share few lines of a cache: so no more.
 constexpr int64_t kDepth = 64;
-// Terms of a sum that are added up apart, where B is transposed: long sums round less.
+// Terms of a sum that are added up apart otherwise: long sums round less. As many rows of op(B) are
+// copied beside each other.
 constexpr int64_t kPart = 256;
-// Longest sum of those that are short: no more than kDepth, so that tiles of few rows add it alike.
-constexpr int64_t kShort = kDepth;
+// Longest sum of those that are short.
+constexpr int64_t kShort = 64;
+// Of op(A), multiplied by a copied panel: with kPart terms each they stay in the second cache.
+constexpr int64_t kRowsOfA = 512;
 // Of C, written at a time while they are near.
 constexpr int64_t kRowsOfC = 48;
 
@@ -40,53 +44,65 @@ size_t bytes_of(int64_t count) {
   return static_cast<size_t>(count) * sizeof(float);
 }
 
-// op(A), row by row.
-class Rows {
- public:
-  explicit Rows(const FloatProduct& g) : turned_(bytes_of(g.trans_a ? g.m * g.k : 0)), g_(g) {
-    if (g.trans_a) transpose(turned_.as<float>(), g.k, g.a, g.lda, g.k, g.m);
-  }
-  const float* data() const { return g_.trans_a ? turned_.as<float>() : g_.a; }
-  int64_t ld() const { return g_.trans_a ? g_.k : g_.lda; }
-
- private:
-  const Scratch turned_;
-  const FloatProduct& g_;
-};
-
-// Some columns of B, kPanel at most, from row q on, as a panel.
+// Some columns of op(B), kPanel at most, from row q on, as a panel.
 void pack_panel(const FloatProduct& g, int64_t q, int64_t depth, int64_t j, int64_t columns,
                 float* panel) {
   const int64_t width = padded(columns);
-  for (int64_t i = 0; i < depth; ++i, panel += width) {
-    std::memcpy(panel, g.b + (q + i) * g.ldb + j, bytes_of(columns));
+  if (g.trans_b) {
+    if (columns < width) std::fill(panel, panel + depth * width, 0.0f);
+    return transpose(panel, width, g.b + j * g.ldb + q, g.ldb, columns, depth);
+  }
+  const float* from = g.b + q * g.ldb + j;
+  for (int64_t i = 0; i < depth; ++i, panel += width, from += g.ldb) {
+    if (columns == kPanel) {
+      std::memcpy(panel, from, kPanel * sizeof(float));
+      continue;
+    }
+    std::memcpy(panel, from, bytes_of(columns));
     std::fill(panel + columns, panel + width, 0.0f);
   }
+}
+
+// Where the panel is that follows that of `depth` rows from q on and columns from j on, and comes
+// while that is multiplied; null: nowhere.
+const float* behind(const FloatProduct& g, int64_t q, int64_t depth, int64_t j) {
+  if (g.trans_b) return nullptr;
+  const float* at = g.b + q * g.ldb + j;
+  if (j + 2 * kPanel <= g.n) return at + kPanel;
+  return q + 2 * depth <= g.k ? g.b + (q + depth) * g.ldb : nullptr;
+}
+
+// From column j on.
+PackedEpilogue epilogue_of(const FloatProduct& g, int64_t j) {
+  PackedEpilogue e;
+  if (g.bias) e.bias = g.bias + j;
+  if (g.relu) e.post = PostOp::relu;
+  return e;
 }
 
 // Few rows: B is read once, as it stands, some of its rows after the other. The panel behind the
 // one that is multiplied comes meanwhile. Columns that are no whole vectors are packed.
 void multiply_by_few(const FloatProduct& g) {
-  const Rows a(g);
   const Scratch edge(bytes_of(kDepth * kPanel));
   PanelProduct p{};
   p.m = g.m;
   p.in_parts = true;
-  p.x_step = a.ld();
+  p.x_step = g.trans_a ? 1 : g.lda;
+  p.x_next = g.trans_a ? g.lda : 0;
   p.y_step = g.ldc;
   p.soon_step = g.ldb;
   for (int64_t q = 0; q < g.k; q += kDepth) {
     p.k = std::min(kDepth, g.k - q);
     p.first = q == 0;
     p.last = q + p.k == g.k;
-    p.x = a.data() + q;
+    p.x = g.a + q * (g.trans_a ? g.lda : 1);
     for (int64_t j = 0; j < g.n; j += kPanel) {
       p.columns = std::min(kPanel, g.n - j);
       p.width = g.ldb;
       p.w = g.b + q * g.ldb + j;
       p.y = g.c + j;
-      p.soon = j + 2 * kPanel <= g.n ? p.w + kPanel : nullptr;
-      if (!p.soon && q + 2 * kDepth <= g.k) p.soon = g.b + (q + kDepth) * g.ldb;
+      p.soon = behind(g, q, kDepth, j);
+      p.epilogue = epilogue_of(g, j);
       if (p.columns != padded(p.columns)) {
         pack_panel(g, q, p.k, j, p.columns, edge.as<float>());
         p.width = padded(p.columns);
@@ -97,26 +113,77 @@ void multiply_by_few(const FloatProduct& g) {
   }
 }
 
+void copy_rows(float* to, int64_t to_ld, const float* from, int64_t from_ld, int64_t rows,
+               int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i, to += to_ld, from += from_ld)
+    std::memcpy(to, from, bytes_of(columns));
+}
+
+// How far rows of a block of A lie apart that has so many columns: no multiple of 4 KB.
+int64_t step_of(int64_t columns) {
+  return padded(columns) + 16;
+}
+
+// Some rows of op(A), from row i on. Panels are copied, as rows of B that are a multiple of 4 KB
+// apart share few lines of a cache, and read by all of these rows.
+void multiply_rows(const FloatProduct& g, int64_t i, int64_t rows, float* panel, float* turned) {
+  const int64_t step = step_of(rows);
+  PanelProduct p{};
+  p.m = rows;
+  p.in_parts = true;
+  p.x_step = g.trans_a ? 1 : g.lda;
+  p.x_next = g.trans_a ? step : 0;
+  p.y_step = g.ldc;
+  p.soon_step = g.ldb;
+  p.w = panel;
+  for (int64_t q = 0; q < g.k; q += kPart) {
+    p.k = std::min(kPart, g.k - q);
+    p.first = q == 0;
+    p.last = q + p.k == g.k;
+    p.x = g.trans_a ? turned : g.a + i * g.lda + q;
+    if (g.trans_a) copy_rows(turned, step, g.a + q * g.lda + i, g.lda, p.k, rows);
+    for (int64_t j = 0; j < g.n; j += kPanel) {
+      p.columns = std::min(kPanel, g.n - j);
+      p.width = padded(p.columns);
+      pack_panel(g, q, p.k, j, p.columns, panel);
+      p.y = g.c + i * g.ldc + j;
+      p.soon = behind(g, q, kPart, j);
+      p.epilogue = epilogue_of(g, j);
+      multiply(p);
+    }
+  }
+}
+
+void multiply_blocks(const FloatProduct& g) {
+  const int64_t rows = divide_up(g.m, divide_up(g.m, kRowsOfA));
+  const Scratch panel(bytes_of(kPart * kPanel));
+  const Scratch turned(bytes_of(g.trans_a ? step_of(rows) * kPart : 0));
+  for (int64_t i = 0; i < g.m; i += rows)
+    multiply_rows(g, i, std::min(rows, g.m - i), panel.as<float>(), turned.as<float>());
+}
+
 // Short sums: what takes time is to write C, so its lines come before they are written.
 void multiply_short(const FloatProduct& g) {
-  const Rows a(g);
-  const Scratch packed(bytes_of(g.k * padded(g.n)));
+  constexpr int64_t rows = kRowsOfC;
+  const Scratch packed(bytes_of(g.k * padded(g.n))), turned(bytes_of(g.k * rows));
   for (int64_t j = 0; j < g.n; j += kPanel)
     pack_panel(g, 0, g.k, j, std::min(kPanel, g.n - j), packed.as<float>(j * g.k));
-  constexpr int64_t rows = kRowsOfC;
   PanelProduct p{};
   p.k = g.k;
   p.first = p.last = true;
-  p.x_step = a.ld();
+  p.x = turned.as<float>();
+  p.x_step = 1;
+  p.x_next = rows;
   p.y_step = p.soon_step = g.ldc;
   for (int64_t i = 0; i < g.m; i += rows) {
     p.m = std::min(rows, g.m - i);
-    p.x = a.data() + i * p.x_step;
+    copy_rows(turned.as<float>(), rows, g.a + i, g.lda, g.k, p.m);
     for (int64_t j = 0; j < g.n; j += kPanel) {
       p.width = std::min(kPanel, padded(g.n - j));
       p.columns = std::min(p.width, g.n - j);
       p.w = packed.as<float>(j * g.k);
       p.y = g.c + i * g.ldc + j;
+      p.epilogue = epilogue_of(g, j);
       p.soon = j + 2 * kPanel <= g.n ? p.y + kPanel : nullptr;
       if (!p.soon && i + 2 * rows <= g.m) p.soon = g.c + (i + rows) * g.ldc;
       multiply(p);
@@ -159,18 +226,38 @@ void multiply_rows_of_b(const FloatProduct& g) {
 
 }  // namespace
 
-bool prefers_panels(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k) {
+PanelWay panel_way(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k) {
   constexpr double kLeast = 8e6;  // multiplications
-  if (isa() != Isa::avx512) return false;
+  if (isa() != Isa::avx512) return PanelWay::none;
   if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) < kLeast)
-    return false;
-  if (m < 8 || n < 128 || k < 32) return false;
-  return m <= kFew || (trans_a && !trans_b && k <= kShort);
+    return PanelWay::none;
+  if (m < 8 || n < 128 || k < 32) return PanelWay::none;
+  if (m <= kFew) return trans_b ? PanelWay::rows_of_b : PanelWay::few_rows;
+  if (trans_a && trans_b) return PanelWay::none;
+  if (trans_a && k <= kShort) return PanelWay::short_sums;
+  // Where rows are a multiple of 4 KB apart the library is slow; otherwise it is as fast, and
+  // faster where all of B has to be read from far for each block of rows.
+  const auto is_far = [](int64_t columns) { return columns % 1024 == 0; };
+  const bool copied = trans_a   ? is_far(m) && n <= 512
+                      : trans_b ? n <= 256 || (is_far(k) && n <= 768)
+                                : is_far(n) && m <= kRowsOfA && k <= kPart;
+  return copied ? PanelWay::copied : PanelWay::none;
 }
 
-void panel_gemm(const FloatProduct& g) {
-  if (g.trans_b) return multiply_rows_of_b(g);
-  g.m <= kFew ? multiply_by_few(g) : multiply_short(g);
+void panel_gemm(PanelWay way, const FloatProduct& g) {
+  switch (way) {
+    case PanelWay::few_rows:
+      return multiply_by_few(g);
+    case PanelWay::rows_of_b:
+      return multiply_rows_of_b(g);
+    case PanelWay::short_sums:
+      return multiply_short(g);
+    case PanelWay::copied:
+      return multiply_blocks(g);
+    case PanelWay::none:
+      break;
+  }
+  ARGOSY_INVARIANT(false);
 }
 
 }  // namespace argosy::cpu

@@ -95,7 +95,7 @@ ARGOSY_INLINE void prefetch(const float* at) {
 ARGOSY_INLINE Ahead ahead_of(const PanelProduct& p, int64_t at, int64_t row, int64_t height,
                              int64_t tile, int64_t tiles) {
   constexpr int64_t kLine = 64 / sizeof(float);
-  if (at == 0 && p.x_is_far && !p.pieces && p.x_step == p.k && row + height < p.m)
+  if (at == 0 && p.x_is_far && !p.pieces && !p.x_next && p.x_step == p.k && row + height < p.m)
     return {p.x + (row + height) * p.x_step, kLine / 2};
   const int64_t step = tiles >= 16 ? kLine / 4 : tiles >= 8 ? kLine / 2 : kLine;
   if (at == 0 && p.soon && tile < kPanel / kLine) return {p.soon + tile * kLine, p.soon_step};
@@ -170,8 +170,10 @@ ARGOSY_INLINE void finish(const PanelProduct& p, Vec (&acc)[kR][kV], const Rows<
                     [&](auto&& f) { rows.each([&](int i, int j) { acc[i][j] = f(acc[i][j]); }); });
 }
 
+enum class XForm { rows, turned, pieces };  // of x
+
 // kR rows by kV vectors of y, from column `at` of the panel on.
-template <int kR, int kV, bool kPieces>
+template <int kR, int kV, XForm kForm>
 void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
   const int64_t columns =
       p.columns - at < kV * Vec::kLanes ? p.columns - at : int64_t{kV} * Vec::kLanes;
@@ -183,7 +185,7 @@ void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
   else
     rows.each([&](int i, int j) { acc[i][j] = rows.load(y, i, j); });
   const float* w = p.w + at;
-  if constexpr (kPieces) {
+  if constexpr (kForm == XForm::pieces) {
     const int64_t length = p.k / p.segments;
     const float* const* pieces = p.pieces + row;
     for (int64_t s = 0; s < p.segments; ++s, pieces += p.pieces_step) {
@@ -192,6 +194,10 @@ void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
       for (int i = 0; i < kR; ++i) x[i] = pieces[i];
       w = accumulate(acc, length, w, p.width, ahead, [&](int i, int64_t q) { return x[i][q]; });
     }
+  } else if constexpr (kForm == XForm::turned) {
+    const float* x = p.x + row;
+    const int64_t next = p.x_next;
+    accumulate(acc, p.k, w, p.width, ahead, [&](int i, int64_t q) { return x[q * next + i]; });
   } else {
     const float* x = p.x + row * p.x_step;
     const int64_t step = p.x_step;
@@ -206,47 +212,49 @@ void tile(const PanelProduct& p, int64_t row, int64_t at, Ahead ahead) {
 }
 
 // Of `height` rows, 1 to kMost.
-template <int kMost, int kV, bool kPieces>
+template <int kMost, int kV, XForm kForm>
 ARGOSY_INLINE void tile_of(int64_t height, const PanelProduct& p, int64_t row, int64_t at,
                            const Ahead& ahead) {
   if constexpr (kMost > 1)
-    if (height < kMost) return tile_of<kMost - 1, kV, kPieces>(height, p, row, at, ahead);
-  tile<kMost, kV, kPieces>(p, row, at, ahead);
+    if (height < kMost) return tile_of<kMost - 1, kV, kForm>(height, p, row, at, ahead);
+  tile<kMost, kV, kForm>(p, row, at, ahead);
 }
 
 // All rows, in tiles whose heights differ by one at most: a low one at the end would read the panel
 // as often as a high one.
-template <int kV, bool kPieces>
+template <int kV, XForm kForm>
 void strip(const PanelProduct& p, int64_t at) {
-  constexpr int kMost = kPieces ? kRowsOfPieces[kV] : kRows[kV];
+  constexpr int kMost = kForm == XForm::pieces ? kRowsOfPieces[kV] : kRows[kV];
   const int64_t tiles = (p.m + kMost - 1) / kMost, low = p.m / tiles, higher = p.m % tiles;
   for (int64_t i = 0, row = 0; i < tiles; ++i) {
     const int64_t height = low + (i < higher);
-    tile_of<kMost, kV, kPieces>(height, p, row, at, ahead_of(p, at, row, height, i, tiles));
+    tile_of<kMost, kV, kForm>(height, p, row, at, ahead_of(p, at, row, height, i, tiles));
     row += height;
   }
 }
 
 // Vectors of the panel that are not in y at all are left out.
-template <bool kPieces>
+template <XForm kForm>
 void strips_of(const PanelProduct& p) {
   constexpr int64_t kWidth = kStrip * Vec::kLanes;
   int64_t at = 0;
-  for (; p.columns - at > kWidth - Vec::kLanes; at += kWidth) strip<kStrip, kPieces>(p, at);
+  for (; p.columns - at > kWidth - Vec::kLanes; at += kWidth) strip<kStrip, kForm>(p, at);
   if constexpr (kStrip > 3)
-    if (p.columns - at > 2 * Vec::kLanes) return strip<3, kPieces>(p, at);
+    if (p.columns - at > 2 * Vec::kLanes) return strip<3, kForm>(p, at);
   if constexpr (kStrip > 2)
-    if (p.columns - at > Vec::kLanes) return strip<2, kPieces>(p, at);
-  if (p.columns > at) strip<1, kPieces>(p, at);
+    if (p.columns - at > Vec::kLanes) return strip<2, kForm>(p, at);
+  if (p.columns > at) strip<1, kForm>(p, at);
 }
 
 }  // namespace
 
 void panel_product(const PanelProduct& p) {
   if (p.pieces)
-    strips_of<true>(p);
+    strips_of<XForm::pieces>(p);
+  else if (p.x_next)
+    strips_of<XForm::turned>(p);
   else
-    strips_of<false>(p);
+    strips_of<XForm::rows>(p);
 }
 
 void finish_elements(const PackedEpilogue& e, float* y, int64_t n) {

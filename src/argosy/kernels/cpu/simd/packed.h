@@ -16,6 +16,8 @@ struct PanelProduct {
   int64_t columns;  // of them in y
   const float* x;   // rows x_step apart
   int64_t x_step;
+  // Where not 0: x is turned, numbers of a row are so far apart and rows are beside each other.
+  int64_t x_next;
   // Instead of x, where not null: a row of x is `segments` pieces of k / segments numbers, piece s
   // of row i at pieces[s * pieces_step + i].
   const float* const* pieces;
