@@ -25,13 +25,13 @@ def _choose(row, colptr, nodes, keys_of, size, eids, return_eids):
     nodes = nodes.reshape([-1])
     place, owner, count = _edges(colptr.reshape([-1]), nodes)
     if size >= 0:
-        # Edges in random order, then by owner without disturbing that order: the first of each.
+        # Edges in random order, then by owner without disturbing that order: the first of each, which
+        # stay in the order of row.
         shuffled = tensor.argsort(keys_of(place), descending=True)
         order = tensor.gather(shuffled, tensor.argsort(tensor.gather(owner, shuffled), stable=True))
-        before = tensor.cumsum(count) - count
-        owner = tensor.gather(owner, order)
-        rank = tensor.arange(sizes_of(order)[0]) - tensor.gather(before.astype("int64"), owner)
-        place = tensor.masked_select(tensor.gather(place, order), rank < size)
+        before = tensor.gather((tensor.cumsum(count) - count).astype("int64"), owner)
+        rank = tensor.argsort(order) - before
+        place = tensor.masked_select(place, rank < size)
         count = count.clip(max=size)
     row = row.reshape([-1])
     found = tensor.gather(row, place), count.astype("int32")

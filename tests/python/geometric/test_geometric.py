@@ -98,6 +98,17 @@ def test_sampling():
             assert ROW[place] == value and COLPTR[node] <= place < COLPTR[node + 1]
         seen.add(found.tolist()[0])
     assert seen == {3, 7}
+    for size in (3, 100):  # as many as there are: the order of row stays
+        found, count, ids = G.sample_neighbors(
+            t(ROW), t(COLPTR), t(NODES), size, paddle.arange(13), True
+        )
+        kept = [min(size, len(part)) for part in want]
+        assert count.tolist() == kept
+        for part, mine in zip(want, np.split(ids.numpy(), np.cumsum(kept)[:-1])):
+            assert (np.diff(mine) > 0).all()
+            assert len(mine) < len(part) or ROW[mine].tolist() == part.tolist()
+        weighted = G.weighted_sample_neighbors(t(ROW), t(COLPTR), paddle.ones([13]), t(NODES), 100)
+        assert weighted[0].tolist() == everything.tolist()
 
 
 def test_weighted_sampling_follows_the_weights():

@@ -110,6 +110,18 @@ def test_batch_norm_modes(rng):
     fixed = nn.BatchNorm2D(3, use_global_stats=True)
     close(fixed(t(x)), x / np.sqrt(1 + 1e-5))
     close(nn.BatchNorm(3, act="relu", use_global_stats=True)(t(x)), np.maximum(x, 0))
+    activations = {  # by the names of functions, and of ops with their own defaults
+        "hard_swish": x * np.clip(x + 3, 0, 6) / 6,
+        "hard_sigmoid": np.clip(0.2 * x + 0.5, 0, 1),
+        "leaky_relu": np.where(x > 0, x, 0.02 * x),
+        "tanh_shrink": x - np.tanh(x),
+        "hard_shrink": np.where(np.abs(x) > 0.5, x, 0),
+        "square": x * x,
+    }
+    for name, want in activations.items():
+        close(nn.BatchNorm(3, act=name, use_global_stats=True, epsilon=0.0)(t(x)), want)
+    with pytest.raises(ValueError, match=r"batch_norm_\d+\] there is no activation 'fantasy'"):
+        nn.BatchNorm(3, act="fantasy")(t(x))
     named = nn.BatchNorm(3, moving_mean_name="mm", moving_variance_name="vv")
     assert (named._mean.name, named._variance.name) == ("mm", "vv")
 

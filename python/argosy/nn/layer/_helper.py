@@ -129,6 +129,33 @@ def create_parameter(
     return param
 
 
+# Activations that Paddle names by their ops, which have other names or defaults than the functions.
+_OP_ACTIVATIONS = {
+    "brelu": lambda x: functional.hardtanh(x, 0.0, 24.0),
+    "hard_shrink": functional.hardshrink,
+    "hard_sigmoid": lambda x: functional.hardsigmoid(x, 0.2, 0.5),
+    "hard_swish": functional.hardswish,
+    "leaky_relu": lambda x: functional.leaky_relu(x, 0.02),
+    "soft_relu": lambda x: functional.softplus(tensor.clip(x, -40.0, 40.0)),
+    "tanh_shrink": functional.tanhshrink,
+}
+
+
+def activated(owner, x, act):
+    """x after the activation called ``act`` by the name of its function or of its op; None: x."""
+    if act is None:
+        return x
+    function = (
+        _OP_ACTIVATIONS.get(act) or getattr(functional, act, None) or getattr(tensor, act, None)
+    )
+    if function is None:
+        raise ValueError(
+            f"[{owner}] there is no activation '{act}'. Do this: name a function of"
+            " nn.functional, such as 'relu' or 'softmax'."
+        )
+    return function(x)
+
+
 class LayerObjectHelper:
     """What a layer knows of its own name when it makes parameters."""
 
@@ -152,7 +179,7 @@ class LayerObjectHelper:
 
     def append_activation(self, x, act=None):
         """Apply the activation called ``act`` (None: none) to ``x``."""
-        return x if act is None else getattr(functional, act)(x)
+        return activated(self._name, x, act)
 
 
 def _check_shape(shape):

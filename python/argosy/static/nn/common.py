@@ -9,7 +9,7 @@ from argosy._programs import mode
 from argosy._support import dtype_name, listed, need_tensor
 from argosy.base import unique_name
 from argosy.nn import functional as F
-from argosy.nn.layer._helper import make_parameter
+from argosy.nn.layer._helper import activated, make_parameter
 
 __all__ = ["embedding", "fc", "sparse_embedding"]
 
@@ -17,28 +17,8 @@ _TABLES = ("CommonSparseTable", "SSDSparseTable", "MemorySparseTable")
 _ENTRIES = ("ProbabilityEntry", "CountFilterEntry", "ShowClickEntry")
 
 
-# Activations that Paddle names by their ops, which have other names or defaults than the functions.
-_OP_ACTIVATIONS = {
-    "brelu": lambda x: F.hardtanh(x, 0.0, 24.0),
-    "hard_shrink": F.hardshrink,
-    "hard_sigmoid": lambda x: F.hardsigmoid(x, 0.2, 0.5),
-    "hard_swish": F.hardswish,
-    "leaky_relu": lambda x: F.leaky_relu(x, 0.02),
-    "soft_relu": lambda x: F.softplus(tensor.clip(x, -40.0, 40.0)),
-    "tanh_shrink": F.tanhshrink,
-}
-
-
 def _activated(x, act):
-    if act is None:
-        return x
-    function = _OP_ACTIVATIONS.get(act) or getattr(F, act, None) or getattr(tensor, act, None)
-    if function is None:
-        raise ValueError(
-            f"[static.nn] there is no activation '{act}'. Do this: name a function of"
-            " nn.functional, such as 'relu' or 'softmax'."
-        )
-    return function(x)
+    return activated("static.nn", x, act)
 
 
 def _need_variable(layer, name, x, ranks=None, integers=False):
