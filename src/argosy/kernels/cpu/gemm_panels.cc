@@ -72,10 +72,9 @@ const float* behind(const FloatProduct& g, int64_t q, int64_t depth, int64_t j) 
   return q + 2 * depth <= g.k ? g.b + (q + depth) * g.ldb : nullptr;
 }
 
-// From column j on.
-PackedEpilogue epilogue_of(const FloatProduct& g, int64_t j) {
+PackedEpilogue epilogue_of(const FloatProduct& g) {
   PackedEpilogue e;
-  if (g.bias) e.bias = g.bias + j;
+  e.bias = g.bias;
   if (g.relu) e.post = PostOp::relu;
   return e;
 }
@@ -91,6 +90,7 @@ void multiply_by_few(const FloatProduct& g) {
   p.x_next = g.trans_a ? g.lda : 0;
   p.y_step = g.ldc;
   p.soon_step = g.ldb;
+  p.epilogue = epilogue_of(g);
   for (int64_t q = 0; q < g.k; q += kDepth) {
     p.k = std::min(kDepth, g.k - q);
     p.first = q == 0;
@@ -102,7 +102,7 @@ void multiply_by_few(const FloatProduct& g) {
       p.w = g.b + q * g.ldb + j;
       p.y = g.c + j;
       p.soon = behind(g, q, kDepth, j);
-      p.epilogue = epilogue_of(g, j);
+      if (g.bias) p.epilogue.bias = g.bias + j;
       if (p.columns != padded(p.columns)) {
         pack_panel(g, q, p.k, j, p.columns, edge.as<float>());
         p.width = padded(p.columns);
@@ -135,6 +135,7 @@ void multiply_rows(const FloatProduct& g, int64_t i, int64_t rows, float* panel,
   p.x_next = g.trans_a ? step : 0;
   p.y_step = g.ldc;
   p.soon_step = g.ldb;
+  p.epilogue = epilogue_of(g);
   p.w = panel;
   for (int64_t q = 0; q < g.k; q += kPart) {
     p.k = std::min(kPart, g.k - q);
@@ -148,7 +149,7 @@ void multiply_rows(const FloatProduct& g, int64_t i, int64_t rows, float* panel,
       pack_panel(g, q, p.k, j, p.columns, panel);
       p.y = g.c + i * g.ldc + j;
       p.soon = behind(g, q, kPart, j);
-      p.epilogue = epilogue_of(g, j);
+      if (g.bias) p.epilogue.bias = g.bias + j;
       multiply(p);
     }
   }
@@ -175,6 +176,7 @@ void multiply_short(const FloatProduct& g) {
   p.x_step = 1;
   p.x_next = rows;
   p.y_step = p.soon_step = g.ldc;
+  p.epilogue = epilogue_of(g);
   for (int64_t i = 0; i < g.m; i += rows) {
     p.m = std::min(rows, g.m - i);
     copy_rows(turned.as<float>(), rows, g.a + i, g.lda, g.k, p.m);
@@ -183,7 +185,7 @@ void multiply_short(const FloatProduct& g) {
       p.columns = std::min(p.width, g.n - j);
       p.w = packed.as<float>(j * g.k);
       p.y = g.c + i * g.ldc + j;
-      p.epilogue = epilogue_of(g, j);
+      if (g.bias) p.epilogue.bias = g.bias + j;
       p.soon = j + 2 * kPanel <= g.n ? p.y + kPanel : nullptr;
       if (!p.soon && i + 2 * rows <= g.m) p.soon = g.c + (i + rows) * g.ldc;
       multiply(p);
