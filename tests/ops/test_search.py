@@ -263,6 +263,33 @@ def test_nan_sorts_last():
     np.testing.assert_array_equal(argosy.sort(x).numpy(), [-1, 1, np.nan])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bfloat16", "uint8"])
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("k", [16, 17, 100, 600])
+def test_the_first_of_long_rows(dtype, largest, k):
+    """Many more elements than are asked for: random ones with ties, in order, in reverse, nan, all the same."""
+    n = 9 * k
+    rng = np.random.default_rng(k)
+    draw = rng.integers(0, 200, n).astype("float64")
+    few_nan = draw.copy()
+    few_nan[rng.integers(0, n, k // 2)] = np.nan
+    rows = [draw, np.sort(draw), np.sort(draw)[::-1], np.full(n, 7.0)]
+    if dtype.startswith(("float", "bfloat")):
+        rows += [few_nan, np.full(n, np.nan), np.where(draw > 100, -0.0, 0.0), draw - 100.5]
+    x = argosy.to_tensor(np.stack(rows)).astype(dtype)
+    plain = x.astype("float64").numpy()
+    key = np.where(np.isnan(plain), np.inf, plain)  # nan is the largest
+    want = np.argsort(-key if largest else key, axis=1, kind="stable")[:, :k]
+    for turned in (False, True):
+        operand = x.t().contiguous() if turned else x
+        values, places = argosy.topk(operand, k, axis=0 if turned else 1, largest=largest)
+        values, places = (values.t(), places.t()) if turned else (values, places)
+        np.testing.assert_array_equal(places.numpy(), want)
+        np.testing.assert_array_equal(
+            values.astype("float64").numpy(), np.take_along_axis(plain, want, 1)
+        )
+
+
 def test_unique_along_axis_and_neighbours():
     x = np.array([[1, 2], [0, 1], [1, 2]])
     out, index_, inverse, counts = argosy.unique(argosy.to_tensor(x), True, True, True, axis=0)

@@ -75,6 +75,26 @@ TEST(Copy, BroadcastReversedAndStrided) {
   for (int i = 0; i < 60; ++i) EXPECT_EQ(y[i], i / 20 + i % 20 * 5);
 }
 
+TEST(Copy, OneElementFillsWhatIsDense) {
+  const std::vector<int64_t> shape{7, 41}, dense{41, 1}, rows{48, 1}, turned{1, 7}, none{0, 0};
+  auto check = [&]<class T>(T value, const std::vector<int64_t>& to) {
+    const T before{};
+    std::vector<T> y(7 * 48 + 1, before);
+    copy_strided(y.data(), to.data(), &value, none.data(), shape, sizeof(T));
+    std::vector<T> want(y.size(), before);
+    for (int64_t i = 0; i < 7; ++i) {
+      for (int64_t j = 0; j < 41; ++j) want[i * to[0] + j * to[1]] = value;
+    }
+    EXPECT_EQ(y, want);
+  };
+  for (const auto& to : {dense, rows, turned}) {
+    check(uint8_t{9}, to);
+    check(uint16_t{0x1234}, to);
+    check(uint32_t{0x12345678}, to);
+    check(uint64_t{0x123456789abcdef0}, to);
+  }
+}
+
 TEST(Copy, IndexSelect) {
   std::vector<float> x(2 * 5 * 3);
   std::iota(x.begin(), x.end(), 0.0f);

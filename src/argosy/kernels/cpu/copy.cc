@@ -31,6 +31,10 @@ void copy_loop(char* const* ptrs, const int64_t* strides, int64_t n, const void*
   } else if (strides[0] == 0) {
     T value;
     std::memcpy(&value, from, sizeof(T));
+    if (strides[1] == sizeof(T)) {
+      std::fill_n(reinterpret_cast<T*>(to), n, value);
+      return;
+    }
     for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * strides[1], &value, sizeof(T));
   } else {
     for (int64_t i = 0; i < n; ++i) {

@@ -59,6 +59,12 @@ int64_t position(NarrowEntry e) {
 int64_t position(WideEntry e) {
   return e.at;
 }
+uint32_t key_of(NarrowEntry e) {
+  return static_cast<uint32_t>(e.packed >> 32);
+}
+uint64_t key_of(const WideEntry& e) {
+  return e.key;
+}
 uint64_t key_byte(NarrowEntry e, int byte) {
   return e.packed >> (32 + 8 * byte) & 0xff;
 }
@@ -97,14 +103,19 @@ void radix_sort(E* entries, E* room, int64_t n, int bytes) {
 
 // The first k of n entries in order, the rest anyhow. Out of line: one copy for all dtypes.
 template <class E>
+[[gnu::noinline]] void first_of(std::vector<E>& entries, int64_t k) {
+  if (k < static_cast<int64_t>(entries.size()))
+    std::nth_element(entries.begin(), entries.begin() + k, entries.end());
+  std::sort(entries.begin(), entries.begin() + k);
+}
+
+// The same; all of many entries must come in the order of their positions.
+template <class E>
 [[gnu::noinline]] void sort_entries(std::vector<E>& entries, std::vector<E>& room, int64_t k,
                                     int key_bytes) {
   const int64_t n = static_cast<int64_t>(entries.size());
-  if (k < n) {
-    std::nth_element(entries.begin(), entries.begin() + k, entries.end());
-    std::sort(entries.begin(), entries.begin() + k);
-  } else if (n < 512) {
-    std::sort(entries.begin(), entries.end());
+  if (k < n || n < 512) {
+    first_of(entries, k);
   } else {
     room.resize(n);
     radix_sort(entries.data(), room.data(), n, key_bytes);
@@ -176,6 +187,29 @@ void pick_few(const T* row, int64_t inner, int64_t n, int64_t k, bool descending
   }
 }
 
+// The first k of a long row. Those that may be among them are gathered in a room of 2k entries;
+// when it is full its first k stay, and what comes later must be before the last of these.
+template <class T, class Entry>
+void pick_some(const T* row, int64_t inner, int64_t n, int64_t k, bool descending,
+               std::vector<Entry>& room) {
+  using Key = decltype(order_key(T{}));
+  room.clear();
+  bool bounded = false;
+  Key bound = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    Key key = order_key(row[i * inner]);
+    if (descending) key = static_cast<Key>(~key);
+    if (bounded && key >= bound) continue;
+    room.push_back(make_entry(key, i));
+    if (static_cast<int64_t>(room.size()) < 2 * k) continue;
+    std::nth_element(room.begin(), room.begin() + (k - 1), room.end());
+    room.resize(k);
+    bound = key_of(room.back());
+    bounded = true;
+  }
+  first_of(room, k);
+}
+
 // k == n: a full sort; otherwise the first k in order.
 template <class T>
 void sort_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n, int64_t inner,
@@ -187,14 +221,16 @@ void sort_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n,
     if (!index && k == n && outer * inner == 1 && n >= 512)
       return sort_values(x, values, n, descending);
   }
-  const bool few = k <= kFew && 2 * k < n;
-  parallel_for(outer * inner, std::max<int64_t>(1, kWork / (n * (few ? 2 : 10))),
+  const bool few = k <= kFew && 2 * k < n, some = !few && 8 * k < n;
+  parallel_for(outer * inner, std::max<int64_t>(1, kWork / (n * (few || some ? 2 : 10))),
                [&](int64_t begin, int64_t end) {
-                 std::vector<Entry> entries(few ? k : n), room;
+                 std::vector<Entry> entries(few ? k : some ? 2 * k : n), room;
                  for (int64_t r = begin; r < end; ++r) {
                    const T* row = x + r / inner * n * inner + r % inner;
                    if (few) {
                      pick_few(row, inner, n, k, descending, entries.data());
+                   } else if (some) {
+                     pick_some(row, inner, n, k, descending, entries);
                    } else {
                      for (int64_t i = 0; i < n; ++i) {
                        const Key key = order_key(row[i * inner]);
