@@ -118,18 +118,21 @@ def _shape(value):
     return []
 
 
+def _row_name(layer, otherwise):
+    """The class and the number in the layer's full name, from 1: of conv2d_4 Conv2D-5."""
+    number = layer.full_name().rsplit("_", 1)[-1]
+    return f"{type(layer).__name__}-{1 + (int(number) if number.isdecimal() else otherwise)}"
+
+
 def _observe(net, args):
     """Runs the network; returns a row (name, inputs, output, layer) for each layer that ran."""
     from argosy import nn
 
-    rows, hooks, counts = {}, [], {}
+    rows, hooks = {}, []
 
     def add(layer):
-        kind = type(layer).__name__
-        counts[kind] = counts.get(kind, 0) + 1
-        name = f"{kind}-{counts[kind]}"
-
         def hook(layer, inputs, output):
+            name = _row_name(layer, len(rows))
             rows[name] = (
                 name,
                 [_shape(i) for i in inputs],
@@ -142,8 +145,10 @@ def _observe(net, args):
 
     containers = (nn.Sequential, nn.LayerList)
     sublayers = net.sublayers(include_self=False)
-    for layer in sublayers or [net]:
-        if not isinstance(layer, containers):
+    whole = isinstance(net, containers) and net._parameters
+    for layer in [net] if whole or not sublayers else sublayers:
+        # Recurrent layers are containers of cells that never run: the parameters are their own.
+        if layer._parameters or not isinstance(layer, containers):
             add(layer)
     modes = [(layer, layer.training) for layer in net.sublayers(include_self=True)]
     try:
@@ -156,7 +161,7 @@ def _observe(net, args):
         for layer, mode in modes:
             layer.training = mode
     table = list(rows.values())
-    if sublayers and net._parameters:
+    if sublayers and net._parameters and not whole:
         # What the outermost layer owns itself has no other row.
         table.append((f"{type(net).__name__} (itself)", [], [], net, 0))
     return table
@@ -181,11 +186,12 @@ def _report(rows, input_elements):
                 trainable += size
         outputs += elements
         cells.append((name, str(inputs), str(output), f"{count:,}"))
-    widths = [max(15, *(len(row[i]) for row in cells)) + 3 for i in range(4)]
-    line = "-" * (sum(widths) + 3)
+    least = (15, 20, 20, 15)
+    widths = [max(least[i], *(len(row[i]) for row in cells[1:])) for i in range(4)]
+    line = "-" * (sum(widths) + 5)
     lines = [line]
     for i, row in enumerate(cells):
-        lines.append(" ".join(f"{c:^{w}}" for c, w in zip(row, widths)).rstrip())
+        lines.append(" ".join(f"{c:^{w}}" for c, w in zip(row, widths)))
         if i == 0:
             lines.append("=" * len(line))
     mega = 4.0 / 1024**2  # every value is counted as float32

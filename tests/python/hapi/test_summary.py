@@ -21,7 +21,8 @@ class Net(nn.Layer):
 
 
 def test_summary(capsys):
-    net = Net()
+    with argosy.utils.unique_name.guard():
+        net = Net()
     net.train()
     assert argosy.summary(net, (5, 4)) == {"total_params": 20 + 16 + 10, "trainable_params": 28}
     text = capsys.readouterr().out
@@ -30,8 +31,39 @@ def test_summary(capsys):
     assert ["BatchNorm1D-1", "[[5,", "4]]", "[5,", "4]", "16"] in rows
     assert ["Linear-2", "[[5,", "4]]", "[5,", "2]", "10"] in rows
     assert "Linear-3" not in text
+    assert text.splitlines()[:5] == [  # columns of at least 15, 20, 20 and 15
+        "-" * 75,
+        " Layer (type)       Input Shape          Output Shape         Param #    ",
+        "=" * 75,
+        "   Linear-1           [[5, 4]]              [5, 4]              20       ",
+        " BatchNorm1D-1        [[5, 4]]              [5, 4]              16       ",
+    ]
     assert "Total params: 46" in text and "Non-trainable params: 18" in text
     assert net.training and not net._forward_post_hooks
+
+
+def test_summary_of_recurrent_layers(capsys):
+    class Tagger(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.rnn = nn.Embedding(5, 3), nn.GRU(3, 4, num_layers=2)
+
+        def forward(self, x):
+            return self.rnn(self.embedding(x))
+
+    with argosy.utils.unique_name.guard():
+        tagger, lstm = Tagger(), nn.LSTM(3, 4)
+    size = sum(p.size for p in tagger.parameters())
+    assert size == 15 + 228
+    wanted = {"total_params": size, "trainable_params": size}
+    assert argosy.summary(tagger, (2, 5), dtypes="int64") == wanted
+    assert "     GRU-1          [[2, 5, 3]]      [[2, 5, 4], [2, 2, 4]]       228" in (
+        capsys.readouterr().out
+    )
+    assert argosy.summary(lstm, (2, 5, 3)) == {"total_params": 144, "trainable_params": 144}
+    assert capsys.readouterr().out.splitlines()[3] == (
+        "    LSTM-1          [[2, 5, 3]]      [[2, 5, 4], [[1, 2, 4], [1, 2, 4]]]       144      "
+    )
 
 
 def test_summary_counts_parameters_and_no_buffers():
