@@ -115,7 +115,7 @@ def _shape(value):
         return [_shape(v) for v in value]
     if isinstance(value, dict):
         return [_shape(v) for v in value.values()]
-    return []
+    return None
 
 
 def _row_name(layer, otherwise):

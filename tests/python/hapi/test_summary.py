@@ -66,6 +66,23 @@ def test_summary_of_recurrent_layers(capsys):
     )
 
 
+def test_summary_of_what_is_no_tensor(capsys):
+    class Inner(nn.Layer):
+        def forward(self, x, mask, names):
+            return x, None
+
+    class Outer(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            return self.inner(x, None, [x, "a"])[0]
+
+    argosy.summary(Outer(), (2, 3))
+    assert "[[2, 3], None, [[2, 3], None]]" in capsys.readouterr().out
+
+
 def test_summary_counts_parameters_and_no_buffers():
     net = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1D(2))
     net[0].register_buffer("index", argosy.arange(7))
