@@ -76,6 +76,8 @@ def lower(x, axis=None, keepdim=False):
     return (value, index) if keepdim else (value.squeeze(axis), index.squeeze(axis))
 
 
+# Numbers of [0.5, 2), every ninth is 0.
+MANY_ROWS = np.where(np.arange(76) % 9, 0.5 + np.arange(76) * 7 % 13 / 9, 0.0).reshape(19, 4)
 WITH_NAN = np.array([[1.0, np.nan, 5.0, 2.0], [2.0, 0.0, -1.0, np.nan], [1.0, 2.0, 3.0, 4.0]])
 EMPTY = [A(0, 3)]
 
@@ -123,6 +125,8 @@ CASES = [
     Case("prod", [np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]])], {"axis": 1},
          ref=reference(np.prod), dtypes=("float64",), covers=["product_of_others"], note="zeros",
          known={0: [1]}),
+    Case("prod", [MANY_ROWS], {"axis": 1}, ref=reference(np.prod), dtypes=("float64",), known={0: [1]},
+         covers=["product_of_others"], note="many rows"),
     Case("prod", X, {"axis": 0, "dtype": "float64"}, ref=reference(np.prod), out="float64",
          dtypes=("int32", "float32", "float64")),
     *[Case(name, [A(2, 3, 4, low=-50, high=50)], attrs, ref=reference(function),

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <type_traits>
+
 #include "argosy/base/parallel.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
@@ -29,22 +32,32 @@ Tensors others_parts(const op::Inputs& in, const NoAttrs&) {
 template <class T, class Acc>
 void others_rows(const Tensor& x, const Tensor& y, int64_t n) {
   const int64_t outer = n ? x.numel() / n : 0;
-  parallel_for(outer, 1 + (1 << 14) / (n + 1), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const T* from = x.data<T>() + r * n;
-      T* to = y.data<T>() + r * n;
-      // Products of what comes before, then times what comes after.
-      Acc left = Acc(1);
-      for (int64_t i = 0; i < n; ++i) {
-        to[i] = static_cast<T>(left);
-        left *= static_cast<Acc>(from[i]);
-      }
-      Acc right = Acc(1);
-      for (int64_t i = n - 1; i >= 0; --i) {
-        to[i] = static_cast<T>(static_cast<Acc>(to[i]) * right);
-        right *= static_cast<Acc>(from[i]);
+  // Each product waits for the one before: rows side by side do not wait for one another.
+  constexpr int64_t kRows = 8;
+  auto rows = [&]<int64_t count>(int64_t first, std::integral_constant<int64_t, count>) {
+    const T* from = x.data<T>() + first * n;
+    T* to = y.data<T>() + first * n;
+    // Products of what comes before, then times what comes after.
+    Acc left[count], right[count];
+    std::fill_n(left, count, Acc(1));
+    std::fill_n(right, count, Acc(1));
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t r = 0; r < count; ++r) {
+        to[r * n + i] = static_cast<T>(left[r]);
+        left[r] *= static_cast<Acc>(from[r * n + i]);
       }
     }
+    for (int64_t i = n - 1; i >= 0; --i) {
+      for (int64_t r = 0; r < count; ++r) {
+        to[r * n + i] = static_cast<T>(static_cast<Acc>(to[r * n + i]) * right[r]);
+        right[r] *= static_cast<Acc>(from[r * n + i]);
+      }
+    }
+  };
+  parallel_for(outer, 1 + (1 << 14) / (n + 1), [&](int64_t begin, int64_t end) {
+    int64_t r = begin;
+    for (; r + kRows <= end; r += kRows) rows(r, std::integral_constant<int64_t, kRows>{});
+    for (; r < end; ++r) rows(r, std::integral_constant<int64_t, 1>{});
   });
 }
 
