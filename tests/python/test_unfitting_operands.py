@@ -272,3 +272,19 @@ def test_positions_of_other_dimensions():
 def test_an_empty_weight_is_filled_with_nothing():
     for shape in ([1, 2, 3, 0], [3, 2, 5, 0], [0, 2, 3], [2, 0, 3]):
         assert ops.dirac_fill(shape, 1, "float32").shape == shape
+
+
+def test_what_was_begun_is_a_number():
+    x = f(2, 3)
+    for call in (ops.all_reduce_wait, lambda xs, n: ops.collective_end(xs, xs, n)):
+        for number in (paddle.zeros([0], "int64"), paddle.zeros([1], "uint8")):
+            with pytest.raises(ValueError, match=r"_(wait|end)\] what was begun must be one int64"):
+                call([x], number)
+
+
+def test_derivatives_of_samples_of_another_grid():
+    x, grid = f(2, 1, 4, 4), f(2, 3, 3, 2)
+    with pytest.raises(ValueError, match=r"\[grid_slope\] grid does not fit"):
+        ops.grid_slope(x, f(1, 3, 3, 2))
+    with pytest.raises(ValueError, match=r"\[grid_slope_spread\] dy does not fit"):
+        ops.grid_slope_spread(x, grid, f(2, 1, 3, 4))

@@ -56,6 +56,12 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
             f"(InvalidArgument) [viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
             " .astype('int64')."
         )
+    rows = [n for n in (potentials.shape[0], *lengths.shape) if n >= 0]
+    if lengths.ndim != 1 or len(set(rows)) > 1:
+        raise ValueError(
+            "(InvalidArgument) [viterbi_decode] lengths: expected one for each of the sequences, got"
+            f" {list(lengths.shape)} for potentials {list(potentials.shape)}. Do this: pass [batch]."
+        )
     longest = lengths.max().clip(min=0)  # a negative length is of no step, too
     steps = potentials.shape[1]
     if in_dynamic_mode():

@@ -76,5 +76,7 @@ def test_wrong_arguments():
         text.viterbi_decode(p, t[:3], n)
     with pytest.raises(ValueError, match="lengths"):
         text.viterbi_decode(p, t, n.astype("int32"))
+    with pytest.raises(ValueError, match="one for each of the sequences"):
+        text.viterbi_decode(p, t, n[:3])
     with pytest.raises(TypeError, match="potentials"):
         text.viterbi_decode(p.astype("int32"), t, n)

@@ -80,14 +80,7 @@ bool detail::describe_begin(const OpDef& of, AnyCall call) {
 namespace {
 
 void end_infer(InferContext& c, const op::NoAttrs&) {
-  const auto xs = c.in.list(0);
-  const Tensor& begun = c.in.list(2)[0];
-  ARGOSY_CHECK(begun.dtype() == DType::int64 && (begun.numel() == 1 || begun.numel() < 0),
-               invalid_argument)
-      << "[collective_end] begun must be one int64, got " << begun
-      << ". Do this: pass what the operation that began it gave.";
-  c.out.resize(xs.size());
-  for (size_t i = 0; i < xs.size(); ++i) c.out[i] = {xs[i].shape(), xs[i].dtype()};
+  infer_ended(c, 2);
 }
 
 void end_run(KernelFrame& f, const op::NoAttrs&) {

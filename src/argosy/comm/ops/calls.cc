@@ -39,6 +39,17 @@ std::shared_ptr<ProcessGroup> group_of(const char* what, int64_t number, int64_t
   return group;
 }
 
+void infer_ended(op::InferContext& c, size_t begun) {
+  const Tensor& number = c.in.list(begun)[0];
+  ARGOSY_CHECK(number.dtype() == DType::int64 && (number.numel() == 1 || number.numel() < 0),
+               invalid_argument)
+      << '[' << c.name() << "] what was begun must be one int64, got " << number
+      << ". Do this: pass what the operation that began it gave.";
+  const auto xs = c.in.list(0);
+  c.out.resize(xs.size());
+  for (size_t i = 0; i < xs.size(); ++i) c.out[i] = {xs[i].shape(), xs[i].dtype()};
+}
+
 Shape stacked(const Shape& shape, int64_t ranks) {
   Shape out = shape;
   out.insert(0, ranks);

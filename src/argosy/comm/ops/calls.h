@@ -20,6 +20,10 @@ void check_ranks(const char* what, int64_t ranks);
 // The group, which has to have so many ranks.
 std::shared_ptr<ProcessGroup> group_of(const char* what, int64_t number, int64_t ranks);
 
+// The forms of the first list of operands, once what operand list `begun` numbers has ended; raises
+// unless that is a number.
+void infer_ended(op::InferContext& c, size_t begun);
+
 // [ranks, *shape], and what is left of it.
 Shape stacked(const Shape& shape, int64_t ranks);
 Shape unstacked(const char* what, const Tensor& x, int64_t ranks);

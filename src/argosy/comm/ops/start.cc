@@ -62,9 +62,7 @@ ARGOSY_OP(all_reduce_start, StartAttrs)
     });
 
 void wait_infer(InferContext& c, const op::NoAttrs&) {
-  const auto xs = c.in.list(0);
-  c.out.resize(xs.size());
-  for (size_t i = 0; i < xs.size(); ++i) c.out[i] = {xs[i].shape(), xs[i].dtype()};
+  infer_ended(c, 1);
 }
 
 void wait_run(KernelFrame& f, const op::NoAttrs&) {
