@@ -1,7 +1,8 @@
 # libargosy_infer.so: the predictor behind argosy.h by itself, for programs that only run models. It
 # has the rooms that a run needs (library.cmake), and needs oneDNN, OpenBLAS and zlib, but no Python.
 # It shows the functions of argosy.h, and to libraries of formats what these refer to.
-set(infer_objects "$<FILTER:$<TARGET_OBJECTS:argosy_objects>,EXCLUDE,${infer_rooms_out}>")
+set(infer_objects "$<TARGET_OBJECTS:argosy_objects>" "$<TARGET_OBJECTS:argosy_once>")
+set(infer_objects "$<FILTER:${infer_objects},EXCLUDE,${infer_rooms_out}>")
 if(simd_sources)
   list(APPEND infer_objects $<TARGET_OBJECTS:argosy_avx2> $<TARGET_OBJECTS:argosy_avx512>)
 endif()

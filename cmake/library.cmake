@@ -12,7 +12,7 @@ list(FILTER sources EXCLUDE REGEX "/infer/(onnx|paddle)/")
 # What needs a CUDA toolkit, too: see cuda.cmake.
 list(FILTER sources EXCLUDE REGEX "/argosy/(kernels/)?cuda/")
 # Rooms that running a model does not need: see infer.cmake.
-set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|extension|ops/optim)/")
+set(infer_rooms_out "/argosy/(trainer|data|jit|comm|parallel|ps|extension|streamed|ops/optim)/")
 if(NOT ARGOSY_PYTHON)
   list(FILTER sources EXCLUDE REGEX ${infer_rooms_out})
 endif()
@@ -60,12 +60,13 @@ set_source_files_properties(
   ${PROJECT_SOURCE_DIR}/src/argosy/extension/tensor.cc
   PROPERTIES OBJECT_DEPENDS ${abi_header})
 
-# What works once for a Program and has no loops over elements: two thirds of the time to compile, and
-# captures of a network take as long as with -O3.
+# What works once for a Program and has no loops over elements, compiled for size: half as large, two
+# thirds of the time to compile, and captures of a network take as long as with -O3. A library of its
+# own, since it cannot use precompiled headers that were not compiled for size.
 set(once ${sources})
 list(FILTER once INCLUDE REGEX
-  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)")
-set_source_files_properties(${once} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)|/argosy/infer/(saved/|einsum|engine|importer|op_view)|/argosy/runtime/(lower|print)")
+list(REMOVE_ITEM sources ${once})
 
 # What reads files is sanitized, and tells the fuzzer where it gets to. The rest is as released: so
 # that fuzzing is fast, and the build is one of few files.
@@ -93,7 +94,10 @@ endfunction()
 
 argosy_objects(argosy_objects argosy_baseline ${sources})
 target_precompile_headers(argosy_objects PRIVATE ${ARGOSY_PRECOMPILED})
-set(objects $<TARGET_OBJECTS:argosy_objects>)
+argosy_objects(argosy_once argosy_baseline ${once})
+target_compile_options(argosy_once PRIVATE $<$<CONFIG:Release>:-Os>)
+target_precompile_headers(argosy_once PRIVATE ${ARGOSY_PRECOMPILED})
+set(objects $<TARGET_OBJECTS:argosy_objects> $<TARGET_OBJECTS:argosy_once>)
 
 # SIMD sources: one object for each instruction set, told apart by the namespace ARGOSY_ISA.
 #

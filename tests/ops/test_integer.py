@@ -14,6 +14,7 @@ COVERS = {
     "pack_integer_linear": "test_products",
     "integer_linear": "test_products",
     "integer_conv2d": "test_convolutions",
+    "pack_integer_depthwise": "test_convolutions_of_single_channels",
 }
 AS_NUMBERS = ("float32", 1.0, 0.0, 0.0, 255.0)  # the results: no codes
 LIMITS = {"uint8": (0, 255), "int8": (-128, 127), "int32": (-(2**31), 2**31 - 1)}
@@ -231,7 +232,26 @@ def convolution(x, w, factor, zero, stride, padding, dilation, bias=None, residu
     out = ops.integer_conv2d(
         t(x), packed(matrix), optional(bias), optional(residual), t(factor),
         cin, cout, zero, kernel, [stride] * 2, padding, [dilation] * 2,
-        post, 0.0, 0.0, 1.0, 0.0, *result,
+        post, 0.0, 0.0, 1.0, 0.0, *result, 1,
+    )  # fmt: skip
+    return out.numpy()
+
+
+def packed_depthwise(w):
+    try:
+        return ops.pack_integer_depthwise(t(w))
+    except NotImplementedError as error:
+        assert "no convolution of codes by weights" in str(error)
+        pytest.skip("a machine without 8-bit dot products")
+
+
+def depthwise(x, w, factor, zero, stride, padding, dilation, bias=None, residual=None, post="", result=AS_NUMBERS):  # fmt: skip
+    """x [n, h, w, channels], w [channels, 1, kernel..]."""
+    channels, _, *kernel = w.shape
+    out = ops.integer_conv2d(
+        t(x), packed_depthwise(w), optional(bias), optional(residual), t(factor),
+        channels, channels, zero, kernel, [stride] * 2, padding, [dilation] * 2,
+        post, 0.0, 0.0, 1.0, 0.0, *result, channels,
     )  # fmt: skip
     return out.numpy()
 
@@ -248,7 +268,8 @@ def sums_of_windows(x, w, zero, stride, padding, dilation):
         for j in range(kw):
             rows = slice(i * dilation, i * dilation + (h - 1) * stride + 1, stride)
             columns = slice(j * dilation, j * dilation + (width - 1) * stride + 1, stride)
-            total += wide[:, rows, columns] @ w[:, :, i, j].T.astype("int64")
+            pixels, tap = wide[:, rows, columns], w[:, :, i, j].astype("int64")
+            total += pixels @ tap.T if w.shape[1] == x.shape[3] else pixels * tap[:, 0]
     return total
 
 
@@ -281,6 +302,57 @@ def test_convolutions(shape, cout, kernel, stride, padding, dilation, dtype, zer
     narrow = convolution(x, w, factor, zero, *where, bias, residual, "relu", ("uint8", 2.5, 7.0, 0.0, 255.0))  # fmt: skip
     codes_of_it = ops.quantize_affine(t(got), t(np.float32(2.5)), t(np.float32(7)), 0.0, 255.0, "uint8")  # fmt: skip
     np.testing.assert_array_equal(narrow, codes_of_it.numpy())
+
+
+@pytest.mark.parametrize("dtype, zero", [("uint8", 0), ("uint8", 131), ("int8", 0), ("int8", -7)])
+@pytest.mark.parametrize(
+    "shape, kernel, stride, padding, dilation",
+    [
+        ((1, 9, 30, 16), (3, 3), 1, (1, 1, 1, 1), 1),
+        ((2, 9, 8, 70), (3, 3), 2, (1, 1, 1, 1), 1),
+        ((1, 7, 7, 5), (5, 5), 1, (2, 2, 2, 2), 1),
+        ((2, 13, 14, 33), (3, 2), 2, (1, 0, 0, 2), 1),
+        ((1, 15, 16, 24), (3, 3), 1, (4, 2, 3, 0), 2),
+        ((1, 22, 3, 17), (20, 1), 1, (3, 3, 0, 0), 1),
+        ((0, 4, 4, 8), (3, 3), 1, (1, 1, 1, 1), 1),
+    ],
+)
+def test_convolutions_of_single_channels(shape, kernel, stride, padding, dilation, dtype, zero):
+    channels = shape[3]
+    x, w = codes(*shape, dtype=dtype), codes(channels, 1, *kernel, dtype="int8", seed=1)
+    where = (stride, list(padding), dilation)
+    sums = sums_of_windows(x, w, zero, *where)
+    ones = np.ones(channels, "float32")
+    np.testing.assert_array_equal(depthwise(x, w, ones, zero, *where), sums.astype("float32"))
+    factor = np.random.RandomState(2).uniform(0.01, 0.1, channels).astype("float32")
+    bias = np.random.RandomState(3).uniform(-9, 9, channels).astype("float32")
+    residual = np.random.RandomState(4).uniform(-9, 9, sums.shape).astype("float32")
+    for post, apply in (("relu", lambda y: np.maximum(y, 0)), ("tanh", np.tanh)):
+        got = depthwise(x, w, factor, zero, *where, bias, residual, post)
+        wanted = apply(sums * factor.astype("float64") + bias + residual)
+        np.testing.assert_allclose(got, wanted, 1e-5, 1e-5 * max(1, np.abs(wanted).max(initial=0)))
+        step = 2.5 if post == "relu" else 0.01
+        narrow = depthwise(x, w, factor, zero, *where, bias, residual, post, ("uint8", step, 7.0, 0.0, 255.0))  # fmt: skip
+        codes_of_it = ops.quantize_affine(t(got), t(np.float32(step)), t(np.float32(7)), 0.0, 255.0, "uint8")  # fmt: skip
+        np.testing.assert_array_equal(narrow, codes_of_it.numpy())
+
+
+def test_wrong_convolutions_of_single_channels():
+    w, ones = codes(8, 1, 3, 3, dtype="int8"), t(np.ones(8, "float32"))
+    weights = packed_depthwise(w)
+    window = [0, [3, 3], [1, 1], [0, 0, 0, 0], [1, 1]]
+    x = t(codes(1, 5, 5, 8))
+    with pytest.raises(
+        ValueError, match="groups: expected 1, or as many as there are channels, got 4"
+    ):
+        ops.integer_conv2d(x, weights, None, None, ones, 8, 8, *window, *PLAIN, *AS_NUMBERS, 4)
+    with pytest.raises(ValueError, match="weight: expected .* packed bytes"):
+        ops.integer_conv2d(x, weights, None, None, ones, 8, 8, *window, *PLAIN, *AS_NUMBERS, 1)
+    with pytest.raises(NotImplementedError, match="no convolution of codes by weights"):
+        ops.pack_integer_depthwise(t(codes(8, 2, 3, 3, dtype="int8")))
+    # Sums that float32 does not have.
+    with pytest.raises(NotImplementedError, match="no convolution of codes by weights"):
+        ops.pack_integer_depthwise(t(codes(8, 1, 23, 23, dtype="int8")))
 
 
 def test_convolutions_do_not_depend_on_threads():

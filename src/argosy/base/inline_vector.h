@@ -33,7 +33,10 @@ class InlineVector {
     }
     return *this;
   }
-  ~InlineVector() { destroy(); }
+  ~InlineVector() {
+    clear();
+    free_heap();
+  }
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -91,7 +94,7 @@ class InlineVector {
  private:
   T* local() { return reinterpret_cast<T*>(room_); }
   bool on_heap() const { return data_ != reinterpret_cast<const T*>(room_); }
-  void grow(size_t n) {
+  [[gnu::noinline]] void grow(size_t n) {
     size_t capacity = capacity_ * 2 < n ? n : capacity_ * 2;
     T* fresh = static_cast<T*>(::operator new(capacity * sizeof(T), std::align_val_t(alignof(T))));
     for (size_t i = 0; i < size_; ++i) {

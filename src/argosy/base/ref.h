@@ -16,7 +16,7 @@ class RefCounted {
 
   void retain() const { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() const {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) const_cast<RefCounted*>(this)->drop();
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) last();
   }
   uint32_t ref_count() const { return refs_.load(std::memory_order_acquire); }
 
@@ -26,6 +26,11 @@ class RefCounted {
   virtual void drop() { delete this; }
 
  private:
+  // Out of line: handles are destroyed in every second line of the ops, and a compiler that sees
+  // what drop() may be writes that there each time.
+  [[gnu::noinline, gnu::cold]] static void drop_last(RefCounted* p) { p->drop(); }
+  void last() const { drop_last(const_cast<RefCounted*>(this)); }
+
   mutable std::atomic<uint32_t> refs_{1};
 };
 

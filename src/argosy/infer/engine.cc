@@ -17,6 +17,60 @@ namespace argosy::infer {
 
 using program::Program;
 
+// Memory of a model's constants, given out one after the other. Huge pages where the system has
+// them: a run reads every one of them, and finding pages of 4 KB would cost as much as some of the
+// arithmetic. Only what is given out is ever touched, and finish() gives back the rest.
+class Region : public std::enable_shared_from_this<Region> {
+ public:
+  // Room for `bytes`, or none where the system gives none.
+  explicit Region(size_t bytes) : mapped_(whole_pages(bytes) + kHugePage) {
+    map_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map_ == MAP_FAILED) return;
+    auto* begin = static_cast<char*>(map_);
+    begin_ = at_ = begin + (-reinterpret_cast<uintptr_t>(begin) & (kHugePage - 1));
+    end_ = begin_ + whole_pages(bytes);
+    if (bytes >= kHugePage) ::madvise(begin_, static_cast<size_t>(end_ - begin_), MADV_HUGEPAGE);
+  }
+  ~Region() {
+    if (map_ != MAP_FAILED) ::munmap(map_, mapped_);
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  bool holds(const void* p) const { return p >= begin_ && p < end_; }
+  // Uninitialized; undefined where there is not so much room left.
+  Tensor take(const Shape& shape, DType dtype) {
+    const size_t bytes = static_cast<size_t>(shape.numel() * item_size(dtype));
+    if (bytes > static_cast<size_t>(end_ - at_)) return {};
+    using Owner = std::shared_ptr<Region>;
+    Tensor t = Tensor::wrap(at_, shape, shape.contiguous_strides(), dtype, {},
+                            new Owner(shared_from_this()),
+                            [](void* owner) { delete static_cast<Owner*>(owner); });
+    at_ += std::min(whole_lines(bytes), static_cast<size_t>(end_ - at_));
+    return t;
+  }
+  // Nothing is taken any more.
+  void finish() {
+    if (!begin_) return;
+    char* const used = begin_ + whole_pages(static_cast<size_t>(at_ - begin_));
+    char* const end = static_cast<char*>(map_) + mapped_;
+    if (used == end || ::munmap(used, static_cast<size_t>(end - used)) != 0) return;
+    mapped_ -= static_cast<size_t>(end - used);
+    end_ = used;
+  }
+
+  static size_t whole_lines(size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+ private:
+  static constexpr size_t kHugePage = size_t{2} << 20, kPage = 4096, kLine = 64;
+  static size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+  size_t mapped_;
+  void* map_;
+  char *begin_ = nullptr, *end_ = nullptr, *at_ = nullptr;
+};
+
 namespace {
 
 std::vector<std::string> pipeline_without(const char* name, std::span<const std::string> without) {
@@ -25,72 +79,44 @@ std::vector<std::string> pipeline_without(const char* name, std::span<const std:
   return list;
 }
 
-bool is_large(const Tensor& t) {
-  constexpr size_t kLarge = 1 << 16;
+bool is_dense(const Tensor& t) {
   return t.layout() == Layout::strided && t.is_contiguous() && t.place().kind == DeviceKind::cpu &&
-         t.nbytes() >= kLarge;
+         t.nbytes() > 0;
 }
 
-// Memory of a model's large constants. Huge pages where the system has them: a run reads every one
-// of them, and finding pages of 4 KB would cost as much as some of the arithmetic.
-class Region {
- public:
-  explicit Region(size_t bytes) : bytes_(bytes + kHugePage) {
-    map_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map_ == MAP_FAILED) return;
-    auto* begin = static_cast<char*>(map_);
-    begin_ = begin + (-reinterpret_cast<uintptr_t>(begin) & (kHugePage - 1));
-    ::madvise(begin_, bytes, MADV_HUGEPAGE);
-  }
-  ~Region() {
-    if (map_ != MAP_FAILED) ::munmap(map_, bytes_);
-  }
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
-
-  // Null where the system gave none.
-  char* begin() const { return begin_; }
-
- private:
-  static constexpr size_t kHugePage = size_t{2} << 20;
-  size_t bytes_;
-  void* map_;
-  char* begin_ = nullptr;
-};
-
-// Bytes that a constant takes in the region of its model; 0 for those that stay where they are.
-size_t bytes_outside(const Tensor& t) {
-  constexpr size_t kLine = 64;
-  return is_large(t) ? (t.nbytes() + kLine - 1) / kLine * kLine : 0;
+// For what passes will make of the weights of a model, before they do. Packed weights take a little
+// more than others; where they take more than this, the allocator gives the rest.
+std::shared_ptr<Region> region_for(const Program& p, program::Scope* scope) {
+  size_t bytes = 0;
+  for (const program::Constant& c : p.constants) bytes += c.tensor.nbytes();
+  for (const program::StateUse& s : p.states)
+    if (const program::Variable* v = scope ? scope->find(s.state->name) : nullptr)
+      if (v->tensor.defined()) bytes += v->tensor.nbytes();
+  return std::make_shared<Region>(2 * bytes);
 }
 
 using Addresses = std::unordered_set<const void*>;
 
-// All large constants but those at `shared`, to a region of their own.
-void move_out(Program& p, const Addresses& shared = {}) {
-  using Owner = std::shared_ptr<Region>;
-  const auto bytes_taken = [&](const Tensor& t) {
-    return shared.contains(t.raw()) ? 0 : bytes_outside(t);
-  };
-  size_t bytes = 0;
-  for (const program::Constant& c : p.constants) bytes += bytes_taken(c.tensor);
-  if (!bytes) return;
-  const auto region = std::make_shared<Region>(bytes);
-  char* at = region->begin();
-  if (!at) return;
+// All constants but those at `shared`, to the region; what finds no room there stays.
+void move_out(Program& p, Region* region, const Addresses& shared = {}) {
   for (program::Constant& c : p.constants) {
-    const Tensor& t = c.tensor;
-    const size_t taken = bytes_taken(t);
-    if (!taken) continue;
-    std::memcpy(at, t.raw(), t.nbytes());
-    c.tensor = Tensor::wrap(at, t.shape(), t.strides(), t.dtype(), t.place(), new Owner(region),
-                            [](void* owner) { delete static_cast<Owner*>(owner); });
-    at += taken;
+    if (!is_dense(c.tensor) || region->holds(c.tensor.raw()) || shared.contains(c.tensor.raw()))
+      continue;
+    const Tensor to = region->take(c.tensor.shape(), c.tensor.dtype());
+    if (!to.defined()) continue;
+    std::memcpy(to.raw(), c.tensor.raw(), to.nbytes());
+    c.tensor = to;
   }
+  region->finish();
 }
 
 std::string_view bytes_of(const Tensor& t) {
   return {static_cast<const char*>(t.raw()), t.nbytes()};
+}
+
+bool is_large(const Tensor& t) {
+  constexpr size_t kLarge = 1 << 16;
+  return is_dense(t) && t.nbytes() >= kLarge;
 }
 
 // Large constants that `other` has too are its tensors from now on: where they are.
@@ -180,19 +206,30 @@ Engine::Engine(const Options& options)
     inputs.push_back({v->name, v->dtype, v->shape});
   for (const program::Output& o : program_->outputs)
     outputs.push_back({o.name, o.value->dtype, o.value->shape});
-  rewrite(*program_, loaded.get());
+  const auto region = region_for(*program_, loaded.get());
+  rewrite(*program_, loaded.get(), region.get());
   for (const program::StateUse& s : program_->states) writes_state_ = writes_state_ || s.last;
   // Not kept: weights as they were loaded, where all that is needed of them is packed by now.
   if (!program_->states.empty()) scope_ = std::move(loaded);
   loaded = nullptr;
   // Loading and the passes have filled the allocator's chunks with what is free by now. What stays
-  // leaves them, so that they go back to the system.
-  move_out(*program_);
+  // leaves them, all of it: a small bias would hold a chunk of many megabytes.
+  move_out(*program_, region.get());
   memory::release_cached({});
 }
 
-void Engine::rewrite(Program& p, program::Scope* scope) const {
-  passes::optimize_with(p, load_passes_, scope, {});
+// The scope is the Program's own. Packed weights go to the region, where there is one.
+void Engine::rewrite(Program& p, program::Scope* scope, Region* region) const {
+  passes::PassContext context;
+  context.inference = true;
+  context.scope = scope;
+  context.owns_scope = true;
+  if (region)
+    context.constants = [region](const Shape& shape, DType dtype) {
+      const Tensor t = region->take(shape, dtype);
+      return t.defined() ? t : Tensor::empty(shape, dtype);
+    };
+  passes::run_pipeline(p, load_passes_, context);
 }
 
 std::shared_ptr<const Choice> Engine::choose(std::span<const Tensor> feeds) {
@@ -279,17 +316,19 @@ Engine::SharedProgram Engine::build(const Needs& needs, std::span<const Tensor> 
   if (!model.program) return nullptr;
   Program& p = *model.program;
   ARGOSY_INVARIANT(p.main.arguments.size() == inputs.size() && p.outputs.size() == outputs.size());
-  rewrite(p, model.scope.get());
-  ARGOSY_CHECK(p.states.empty(), not_implemented)
-      << "[infer] the model keeps state, which a Program for other sizes of its inputs would not "
-         "share. Do this: feed the sizes that it was saved for.";
   SharedProgram before;
   {
     MutexLock lock(mutex_);
     before = programs_.newest();
   }
   if (!before) before = program_;
-  move_out(p, before ? share_constants(p, *before) : Addresses());
+  auto region = region_for(p, model.scope.get());
+  // Most of what is packed is a copy of what the Program before has, and does not stay.
+  rewrite(p, model.scope.get(), before ? nullptr : region.get());
+  ARGOSY_CHECK(p.states.empty(), not_implemented)
+      << "[infer] the model keeps state, which a Program for other sizes of its inputs would not "
+         "share. Do this: feed the sizes that it was saved for.";
+  move_out(p, region.get(), before ? share_constants(p, *before) : Addresses());
   return std::move(model.program);
 }
 

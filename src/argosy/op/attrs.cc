@@ -7,6 +7,9 @@
 #include <new>
 
 namespace argosy::op {
+
+IntArray::~IntArray() = default;
+
 namespace {
 
 template <class T>

@@ -48,6 +48,11 @@ struct ARGOSY_API IntArray {
   std::vector<Symbol> symbols;
 
   IntArray() = default;
+  IntArray(const IntArray&) = default;
+  IntArray(IntArray&&) noexcept = default;
+  IntArray& operator=(const IntArray&) = default;
+  IntArray& operator=(IntArray&&) noexcept = default;
+  ~IntArray();  // out of line: compositions make and drop one with every other call
   IntArray(std::initializer_list<int64_t> v) : values(v) {}
   explicit IntArray(std::span<const int64_t> v) : values(v) {}
   static IntArray all() {

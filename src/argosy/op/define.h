@@ -56,17 +56,17 @@ class Handle {
  public:
   Handle(OpDef* def) : def_(def) {}
   // First output.
-  Tensor operator()(const Tensor& x, const A& attrs = {}) const { return one({&x, 1}, attrs); }
+  Tensor operator()(const Tensor& x, const A& attrs = {}) const {
+    return dispatch_one(*def_, {&x, 1}, &attrs);
+  }
   Tensor operator()(const Tensor& x, const Tensor& y, const A& attrs = {}) const {
-    const Tensor in[] = {x, y};
-    return one(in, attrs);
+    return dispatch_one(*def_, x, y, &attrs);
   }
   Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, const A& attrs = {}) const {
-    const Tensor in[] = {x, y, z};
-    return one(in, attrs);
+    return dispatch_one(*def_, x, y, z, &attrs);
   }
   Tensor one(std::span<const Tensor> in, const A& attrs = {}) const {
-    return std::move(dispatch(*def_, Inputs(in), &attrs)[0]);
+    return dispatch_one(*def_, in, &attrs);
   }
   // All outputs, hidden ones included.
   Tensors all(Inputs in, const A& attrs = {}) const { return dispatch(*def_, in, &attrs); }

@@ -623,6 +623,19 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
   return run(op, in, attrs);
 }
 
+Tensor dispatch_one(const OpDef& op, std::span<const Tensor> in, const void* attrs) {
+  return std::move(dispatch(op, Inputs(in), attrs)[0]);
+}
+Tensor dispatch_one(const OpDef& op, const Tensor& x, const Tensor& y, const void* attrs) {
+  const Tensor in[] = {x, y};
+  return dispatch_one(op, in, attrs);
+}
+Tensor dispatch_one(const OpDef& op, const Tensor& x, const Tensor& y, const Tensor& z,
+                    const void* attrs) {
+  const Tensor in[] = {x, y, z};
+  return dispatch_one(op, in, attrs);
+}
+
 Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   return watch::any() ? run_inplace_seen(op, in, attrs) : run_inplace(op, in, attrs);
 }

@@ -35,6 +35,12 @@ class GradMode {
 // gradient may be needed; or one Operation of a Program if an input is symbolic or a recorder is
 // active. attrs points to the op's attribute struct.
 ARGOSY_API Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs);
+// Its first output. Compositions are made of such calls: what is around one stands here once.
+ARGOSY_API Tensor dispatch_one(const OpDef& op, std::span<const Tensor> in, const void* attrs);
+ARGOSY_API Tensor dispatch_one(const OpDef& op, const Tensor& x, const Tensor& y,
+                               const void* attrs);
+ARGOSY_API Tensor dispatch_one(const OpDef& op, const Tensor& x, const Tensor& y, const Tensor& z,
+                               const void* attrs);
 
 // The same, written over input 0 (`x.add_(y)`): x gets the value, a new version and the op's
 // history.

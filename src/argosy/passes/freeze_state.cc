@@ -9,11 +9,13 @@ bool run(Program& p, const PassContext& context) {
   std::erase_if(p.states, [&](const program::StateUse& s) {
     if (s.last || !s.initial) return false;
     Tensor value = s.state->tensor;
-    if (!value.defined() && context.scope)
-      if (program::Variable* v = context.scope->find(s.state->name)) value = v->tensor;
+    program::Variable* held = nullptr;
+    if (!value.defined() && context.scope) held = context.scope->find(s.state->name);
+    if (held) value = held->tensor;
     if (!value.defined() || value.layout() != Layout::strided) return false;
     s.initial->shape = value.shape();
     p.constants.push_back({s.initial, value.detach(), true});
+    if (held && context.owns_scope) held->tensor = Tensor();
     return true;
   });
   return p.states.size() != before;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,10 @@ struct ARGOSY_API PassContext {
   Place place;
   bool verify = false;  // check the Program after each pass, as ARGOSY_VERIFY_PASSES does
   bool texts = false;   // report the Program before and after each pass that changed it
+  // Nobody else looks at `scope`: the tensor of what becomes a constant leaves it.
+  bool owns_scope = false;
+  // Gives memory for what passes make of constants once and for all; empty: the allocator does.
+  std::function<Tensor(const Shape&, DType)> constants;
   // Of single passes, "pass.option" = value, see the docs of each.
   std::vector<std::pair<std::string, std::string>> options;
 

@@ -85,6 +85,44 @@ TEST(Packed, Products) {
   }
 }
 
+// Few rows are multiplied by the panels in one order and then in the other.
+TEST(Packed, RepeatedProductsOfFewRowsAreTheSameToTheBit) {
+  for (const int64_t m : {1, 3, 4}) {
+    const int64_t k = 1500, n = 330;  // blocks of rows, and a last panel that is narrow
+    const Floats x = random_values<float>(m * k), w = random_values<float>(k * n, -1, 1, 5),
+                 bias = random_values<float>(n, -1, 1, 6), rest = random_values<float>(m * n);
+    PackedEpilogue e;
+    e.bias = bias.data();
+    e.residual = rest.data();
+    for_each_isa([&] {
+      std::vector<char> packed(static_cast<size_t>(packed_linear_bytes(k, n)));
+      pack_linear(k, n, w.data(), n, 1, packed.data());
+      Floats first;
+      for (int i = 0; i < 5; ++i) {
+        Floats y(static_cast<size_t>(m * n), std::numeric_limits<float>::quiet_NaN());
+        packed_linear(m, k, n, x.data(), packed.data(), e, y.data());
+        if (i == 0) first = y;
+        ASSERT_EQ(y, first) << m << " rows, run " << i;
+      }
+    });
+  }
+}
+
+TEST(Packed, AMatrixAndItsTransposeSeenOtherwiseArePackedAlike) {
+  for (const auto& [k, n] : {std::array<int64_t, 2>{5, 200}, {64, 64}, {37, 81}, {100, 7}}) {
+    const Floats w = random_values<float>(k * n);
+    Floats turned(w.size());
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        turned[static_cast<size_t>(j * k + i)] = w[static_cast<size_t>(i * n + j)];
+    const auto bytes = static_cast<size_t>(packed_linear_bytes(k, n));
+    std::vector<char> packed(bytes, 1), other(bytes, 2);
+    pack_linear(k, n, w.data(), n, 1, packed.data());
+    pack_linear(k, n, turned.data(), 1, k, other.data());
+    EXPECT_EQ(packed, other) << k << " x " << n;
+  }
+}
+
 struct Case {
   int64_t in, out, groups, kernel[2], stride[2], dilation[2], pad[2], size[2];
 };

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/ops/activation/activation.h"
@@ -86,6 +87,29 @@ TEST(ConvBatchNorm, TheConvolutionTakesTheNormalizationIn) {
   EXPECT_TRUE(n.r.rewrite({"conv_batch_norm", "dead_code"}));
   EXPECT_EQ(n.r.ops(), (Names{"conv2d", "negative"}));
   expect_near(n.r.run()[0], Normalized::by_running_statistics());
+}
+
+// The constant that the only convolution of a Program has as its weight.
+program::Constant& weight_of(Program& p) {
+  Ref<Value> weight;
+  program::each_operation(p.main, [&](Operation& o) {
+    if (is(o, "conv2d")) weight = o.operands[1];
+  });
+  return *std::ranges::find(p.constants, weight, &program::Constant::value);
+}
+
+TEST(ConvBatchNorm, WritesWhereTheWeightIsOnlyIfNobodyElseReadsIt) {
+  for (const bool alone : {false, true}) {
+    Normalized n(false);
+    EXPECT_TRUE(n.r.rewrite({"freeze_state"}));
+    program::Constant& weight = weight_of(*n.r.program);
+    if (alone) weight.tensor = floats({2, 2, 1, 1}, elements(n.weight));
+    const void* const at = weight.tensor.raw();
+    EXPECT_TRUE(n.r.rewrite({"conv_batch_norm", "dead_code"}));
+    EXPECT_EQ(weight_of(*n.r.program).tensor.raw() == at, alone);
+    expect_near(n.r.run()[0], Normalized::by_running_statistics());
+    EXPECT_EQ(elements(n.weight), (Floats{1, 2, -1, 0.5f}));
+  }
 }
 
 TEST(ConvBatchNorm, NotWhereTheConvolutionIsReadOrTheBatchCounts) {

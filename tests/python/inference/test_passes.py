@@ -57,6 +57,26 @@ class Residual(nn.Layer):
         return nn.functional.relu(self.nb(self.b(y)) + x)
 
 
+class SharedWeight(nn.Layer):
+    """Two convolutions with one weight, each with a normalization, and somebody else who reads it."""
+
+    def __init__(self, channels=32, also_read=False):
+        super().__init__()
+        self.conv = nn.Conv2D(channels, channels, 3, padding=1, bias_attr=False)
+        self.na, self.nb = nn.BatchNorm2D(channels), nn.BatchNorm2D(channels)
+        self.also_read = also_read
+
+    def forward(self, x):
+        y = self.na(self.conv(x)) + self.nb(self.conv(nn.functional.relu(x)))
+        return y * self.conv.weight.sum() if self.also_read else y
+
+
+@pytest.mark.parametrize("also_read", [False, True])
+def test_a_weight_that_others_read_is_not_scaled_for_them(tmp_path, also_read):
+    ops = check(SharedWeight(also_read=also_read), tmp_path, [None, 32, 9, 9], [[2, 32, 9, 9]])
+    assert "batch_norm" not in ops
+
+
 def test_residual_block(tmp_path):
     net = nn.Sequential(nn.Conv2D(3, 64, 7, stride=2, padding=3), nn.ReLU(), nn.MaxPool2D(3, 2, 1),
                         Residual(64), Residual(64), nn.AdaptiveAvgPool2D(1), nn.Flatten(), nn.Linear(64, 80))  # fmt: skip
@@ -117,7 +137,7 @@ def test_one_dimension_stays_channels_last(tmp_path):
         nn.Conv1D(24, 8, 3, padding="VALID", dilation=2),
     )  # fmt: skip
     ops = check(net, tmp_path, [None, 4, None], [(2, 4, 40), (1, 4, 23)])
-    assert ops.count("packed_conv2d") == 4 and len(ops) == 6
+    assert ops.count("packed_conv2d") == 3 and ops.count("packed_linear") == 1 and len(ops) == 6
     assert ops.count("transpose") == 2  # of what is fed and fetched
 
 

@@ -95,11 +95,24 @@ def test_convolutions(tmp_path):
 def test_convolutions_of_groups_stay_products_of_numbers(tmp_path):
     def build(g, x):
         w = weights(g, codes(64, 16, 3, 3), np.float32(0.004))
-        y = g("Conv", rounded(g, x), w, group=2, kernel_shape=[3, 3])
-        w = weights(g, codes(64, 1, 5, 5), np.float32(0.004))
-        return g("Conv", rounded(g, y, 0.5), w, group=64, kernel_shape=[5, 5])
+        return g("Conv", rounded(g, x), w, group=2, kernel_shape=[3, 3])
 
     assert "integer_conv2d" not in check(build, (2, 32, 12, 10), ["n", 32, 12, 10], tmp_path)
+
+
+def test_convolutions_of_single_channels(tmp_path):
+    """What stands between two products: its codes stay codes."""
+
+    def build(g, x):
+        y = g("Relu", convolved(g, rounded(g, x, 2**-5), 32, 64, kernel=1))
+        w = weights(g, codes(64, 1, 3, 3), np.full(64, 2**-4, "float32"), axis=0)
+        y = g("Conv", rounded(g, y, 0.5, np.uint8(0)), w, g.weights(64), group=64,
+              pads=[1] * 4, strides=[2, 2], kernel_shape=[3, 3])  # fmt: skip
+        return convolved(g, rounded(g, g("Relu", y), 4.0, np.uint8(0)), 64, 32, kernel=1)
+
+    steps = integer_steps(build, (2, 32, 12, 10), ["n", 32, "h", "w"], tmp_path)
+    assert steps.count("integer_conv2d") == 3 and steps.count("quantize_affine") == 1
+    assert "dequantize_affine" not in steps
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -39,12 +39,16 @@ bool is_large(const Tensor& x) {
   constexpr int64_t kLeast = 1024;  // elements
   return !x.symbolic() && (x.rank() == 2 || x.rank() == 4) && x.numel() >= kLeast;
 }
+// Weights of a convolution whose channels are each by itself: few, but multiplied by all of x.
+bool is_depthwise(const Tensor& x) {
+  return !x.symbolic() && x.rank() == 4 && x.dim(1) == 1;
+}
 
 // The matrix of a product as an operation of the Program though its operands are known: its codes
 // are a quarter of the numbers, and passes multiply codes by codes.
 Tensor later_numbers(const Node& n, const Tensor& x, const Tensor& scale, const Tensor& zero) {
   auto numbers = [&] { return call("dequantize_affine", {x, scale, zero}); };
-  if (!is_large(x) || !n.is_multiplied()) return numbers();
+  if ((!is_large(x) && !is_depthwise(x)) || !n.is_multiplied()) return numbers();
   const program::Recording recording = n.session.recording();
   return numbers();
 }

@@ -50,13 +50,9 @@ void check_operators(const file::Model& model) {
 
 namespace {
 
-// Products, and convolutions of one group, which are products of windows.
+// Products, and convolutions, which are products of windows.
 bool is_product(const file::Node& n) {
-  if (n.op_type() == "MatMul" || n.op_type() == "Gemm") return true;
-  if (n.op_type() != "Conv") return false;
-  for (const file::Attribute& a : n.attribute())
-    if (a.name() == "group" && a.i() != 1) return false;
-  return true;
+  return n.op_type() == "MatMul" || n.op_type() == "Gemm" || n.op_type() == "Conv";
 }
 
 }  // namespace

@@ -37,4 +37,14 @@ ARGOSY_API void integer_conv(const ConvShape& shape, const Codes& x, const void*
                              const float* factor, const PackedEpilogue& epilogue,
                              const CodeResult& y);
 
+// The same of a convolution whose channels are each by itself: weights [channels, taps], which are
+// packed as numbers, since their sums are exact as such. 0 bytes where integer_linear_bytes() is 0,
+// and for sums that are not.
+ARGOSY_API int64_t integer_depthwise_bytes(int64_t channels, int64_t taps);
+ARGOSY_API void pack_integer_depthwise(int64_t channels, int64_t taps, const int8_t* w,
+                                       void* packed);
+ARGOSY_API void integer_depthwise(const ConvShape& shape, const Codes& x, const void* packed,
+                                  const float* factor, const PackedEpilogue& epilogue,
+                                  const CodeResult& y);
+
 }  // namespace argosy::cpu

@@ -86,7 +86,8 @@ bool is_more(const PackedEpilogue& e) {
   return e.residual || e.post != PostOp::none || e.scale != 1 || e.shift != 0;
 }
 
-// A row of numbers as codes.
+}  // namespace
+
 ARGOSY_VNNI void store_codes(const float* y, const CodeResult& r, uint8_t* to, int64_t n) {
   const __m512 step = _mm512_set1_ps(r.step), zero = _mm512_set1_ps(r.zero);
   const __m512 low = _mm512_set1_ps(r.low), high = _mm512_set1_ps(r.high);
@@ -101,8 +102,6 @@ ARGOSY_VNNI void store_codes(const float* y, const CodeResult& r, uint8_t* to, i
     _mm512_mask_cvtepi32_storeu_epi8(to + i, there, _mm512_maskz_cvtps_epi32(0xffff, code));
   }
 }
-
-}  // namespace
 
 int64_t integer_panels(int64_t n) {
   return (n + kPanel - 1) / kPanel;

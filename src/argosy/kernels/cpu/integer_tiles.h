@@ -30,4 +30,7 @@ struct CodeRows {
 void multiply_codes(const CodeRows& p, const uint8_t* codes, int64_t panel, int64_t first,
                     int64_t last);
 
+// n numbers as codes.
+void store_codes(const float* y, const CodeResult& r, uint8_t* to, int64_t n);
+
 }  // namespace argosy::cpu

@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/integer_tiles.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/packed_conv.h"
+#include "argosy/kernels/cpu/scratch.h"
 #include "argosy/kernels/cpu/simd/packed.h"
 
 // Convolutions of single channels: each thread computes rows of the output. Weights are
@@ -41,21 +43,24 @@ void pack_depthwise(const ConvShape& form, const float* w, void* packed) {
     for (int64_t t = 0; t < taps; ++t) to[t * step + c] = w[c * taps + t];
 }
 
-void depthwise(const ConvShape&, const ConvShape& s, const float* x, const void* packed,
-               const PackedEpilogue& epilogue, float* y) {
-  const bool wide = isa() == Isa::avx512;
-  void (*const row_of)(const DepthwiseRow&) = wide ? avx512::depthwise_row : avx2::depthwise_row;
+namespace {
+
+// run(p, i) for each row i of the output, of which p says all but where the results go. `p` comes
+// with what is said of all rows.
+template <class X, class Run>
+void each_row(const ConvShape& s, const X* x, const void* packed, const PackedEpilogue& epilogue,
+              const DepthwiseRowOf<X>& given, Run&& run) {
   const int64_t in_row = s.in[1] * s.in_channels, out_row = s.out[1] * s.out_channels;
   parallel_for(s.batch * s.out[0], rows_at_once(s), [&](int64_t begin, int64_t end) {
     constexpr size_t kFew = 16;
-    std::array<const float*, kFew> few;
-    std::vector<const float*> many;
-    const float** rows = few.data();
+    std::array<const X*, kFew> few;
+    std::vector<const X*> many;
+    const X** rows = few.data();
     if (s.kernel[0] > static_cast<int64_t>(kFew)) {
       many.resize(static_cast<size_t>(s.kernel[0]));
       rows = many.data();
     }
-    DepthwiseRow p{};
+    DepthwiseRowOf<X> p = given;
     p.channels = s.in_channels;
     p.in_width = s.in[1];
     p.out_width = s.out[1];
@@ -75,9 +80,69 @@ void depthwise(const ConvShape&, const ConvShape& s, const float* x, const void*
         rows[r] = row >= 0 && row < s.in[0] ? x + (image * s.in[0] + row) * in_row : nullptr;
       }
       if (epilogue.residual) p.epilogue.residual = epilogue.residual + i * out_row;
-      p.y = y + i * out_row;
-      row_of(p);
+      run(p, i);
     }
+  });
+}
+
+template <class X>
+void compute(const DepthwiseRowOf<X>& p) {
+  isa() == Isa::avx512 ? avx512::depthwise_row(p) : avx2::depthwise_row(p);
+}
+
+}  // namespace
+
+void depthwise(const ConvShape&, const ConvShape& s, const float* x, const void* packed,
+               const PackedEpilogue& epilogue, float* y) {
+  const int64_t out_row = s.out[1] * s.out_channels;
+  each_row(s, x, packed, epilogue, DepthwiseRow{}, [&](DepthwiseRow& p, int64_t i) {
+    p.y = y + i * out_row;
+    compute(p);
+  });
+}
+
+// --- of codes ---
+
+int64_t integer_depthwise_bytes(int64_t channels, int64_t taps) {
+  // Sums of so many products of 2^7 and 2^8 are exact in float32.
+  constexpr int64_t kMostTaps = int64_t{1} << 9;
+  if (integer_linear_bytes(1, 1) == 0 || channels <= 0 || taps <= 0 || taps > kMostTaps) return 0;
+  ConvShape s;
+  s.dims = 2;
+  s.in_channels = s.out_channels = s.groups = channels;
+  s.kernel[0] = taps;
+  s.kernel[1] = 1;
+  return depthwise_bytes(s);
+}
+
+void pack_integer_depthwise(int64_t channels, int64_t taps, const int8_t* w, void* packed) {
+  auto* to = static_cast<float*>(packed);
+  const int64_t step = (channels + 15) / 16 * 16;
+  std::fill_n(to, taps * step, 0.0f);
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t t = 0; t < taps; ++t) to[t * step + c] = w[c * taps + t];
+}
+
+void integer_depthwise(const ConvShape& s, const Codes& x, const void* packed, const float* factor,
+                       const PackedEpilogue& epilogue, const CodeResult& y) {
+  const int64_t out_row = s.out[1] * s.out_channels;
+  DepthwiseCodeRow given{};
+  given.flip = x.is_signed ? 0x80 : 0;
+  given.zero = x.zero + (x.is_signed ? 128 : 0);
+  given.factor = factor;
+  const auto* codes = static_cast<const uint8_t*>(x.at);
+  if (!y.codes) {
+    each_row(s, codes, packed, epilogue, given, [&](DepthwiseCodeRow& p, int64_t i) {
+      p.y = static_cast<float*>(y.at) + i * out_row;
+      compute(p);
+    });
+    return;
+  }
+  each_row(s, codes, packed, epilogue, given, [&](DepthwiseCodeRow& p, int64_t i) {
+    const Scratch numbers(static_cast<size_t>(out_row) * sizeof(float));
+    p.y = numbers.as<float>();
+    compute(p);
+    store_codes(p.y, y, static_cast<uint8_t*>(y.at) + i * out_row, out_row);
   });
 }
 

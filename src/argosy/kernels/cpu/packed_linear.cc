@@ -9,8 +9,23 @@ int64_t packed_linear_bytes(int64_t k, int64_t n) {
 }
 
 void pack_linear(int64_t k, int64_t n, const float* w, int64_t row, int64_t column, void* packed) {
-  pack_panels(1, k, n, static_cast<float*>(packed),
-              [&](int64_t, int64_t i, int64_t j) { return w[i * row + j * column]; });
+  auto* const to = static_cast<float*>(packed);
+  if (column != 1) {
+    pack_panels(1, k, n, to,
+                [&](int64_t, int64_t i, int64_t j) { return w[i * row + j * column]; });
+    return;
+  }
+  parallel_for(count_panels(n), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kPanel, width = width_of(n, panel);
+      const int64_t columns = std::min(width, n - first);
+      for (int64_t i = 0; i < k; ++i) {
+        float* const end_of_row =
+            std::copy_n(w + i * row + first, columns, to + first * k + i * width);
+        std::fill_n(end_of_row, width - columns, 0.0f);
+      }
+    }
+  });
 }
 
 void packed_linear(int64_t m, int64_t k, int64_t n, const float* x, const void* packed,

@@ -49,7 +49,19 @@ PanelCut shared_cut(int64_t m, int64_t panels, int64_t threads, double microseco
   return best;
 }
 
+// A bit for the weights at some addresses: whether they were read backward the last time.
+thread_local uint64_t turned = 0;
+
 }  // namespace
+
+bool turns_around(int64_t rows, const float* weights) {
+  constexpr int64_t kFew = 3;  // multiplied as fast as a panel is read
+  constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
+  if (rows > kFew) return false;
+  const uint64_t bit = uint64_t{1} << (reinterpret_cast<uintptr_t>(weights) / 64 * kSpread >> 58);
+  turned ^= bit;
+  return turned & bit;
+}
 
 PanelCut cut_panels(int64_t m, int64_t k, int64_t n, int64_t x_bytes) {
   constexpr double kLeastWork = 6;  // microseconds that two threads are worth while for

@@ -27,21 +27,29 @@ inline int64_t width_of(int64_t n, int64_t panel) {
 inline int64_t bytes_of_panels(int64_t k, int64_t n) {
   return divide_up(n, 16) * 16 * k * static_cast<int64_t>(sizeof(float));
 }
-// A matrix of outer * inner rows: at(o, i, j) is the element of row o * inner + i in column j.
-// Asked for along i where o and j are small numbers of sequences that memory has beside each other.
+// A matrix of outer * inner rows: at(o, i, j) is the element of row o * inner + i in column j. In
+// memory those of a column lie beside each other, i before o or o before i. They are read a few
+// rows at a time, so that what comes with a line of memory is used while it is near; reading a row
+// across the columns would find each of its elements in a line that the next row finds gone.
 template <class At>
 void pack_panels(int64_t outer, int64_t inner, int64_t n, float* packed, At&& at) {
+  constexpr int64_t kRows = 16;  // a line of floats
   const int64_t k = outer * inner;
   parallel_for(count_panels(n), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panel * kPanel, width = width_of(n, panel);
       const int64_t columns = std::min(width, n - first);
-      for (int64_t i = 0; i < inner; ++i)
-        for (int64_t o = 0; o < outer; ++o) {
-          float* to = packed + first * k + (o * inner + i) * width;
-          for (int64_t j = 0; j < columns; ++j) to[j] = at(o, i, first + j);
-          std::fill(to + columns, to + width, 0.0f);
-        }
+      float* const to = packed + first * k;
+      for (int64_t row = 0; row < inner; row += kRows) {
+        const int64_t last = std::min(row + kRows, inner);
+        for (int64_t j = 0; j < columns; ++j)
+          for (int64_t o = 0; o < outer; ++o)
+            for (int64_t i = row; i < last; ++i)
+              to[(o * inner + i) * width + j] = at(o, i, first + j);
+      }
+      if (columns == width) continue;
+      for (int64_t i = 0; i < k; ++i)
+        std::fill(to + i * width + columns, to + (i + 1) * width, 0.0f);
     }
   });
 }
@@ -61,6 +69,12 @@ struct PanelCut {
 
 // `x_bytes`: of the memory that x is in.
 PanelCut cut_panels(int64_t m, int64_t k, int64_t n, int64_t x_bytes);
+
+// Whether a product of few rows reads its panels from the last one to the first: each second one of
+// this thread with these weights does. Such products wait for the weights. Where the weights of a
+// model are a little larger than a cache, reading them in the same order each time finds none of
+// them there; turning around finds what was read last. No sum depends on it.
+bool turns_around(int64_t rows, const float* weights);
 
 // A matrix [k, n] as packed.
 struct PanelMatrix {
@@ -85,25 +99,29 @@ void multiply_panels(PanelProduct& p, const PanelCut& c, int64_t task, const Pan
   const int64_t last = std::min(count_panels(w.n), first + c.panels);
   // Where the calling thread probably goes on after this task.
   const int64_t then = c.group_of((task + num_threads()) % c.tasks()) * c.panels;
+  const bool backward = turns_around(p.m, w.at(first, 0));
+  const int64_t begin = backward ? last - 1 : first, end = backward ? first : last - 1;
+  const int64_t step = backward ? -1 : 1;
   p.y_step = w.n;
   for (int64_t q = 0; q < w.k; q += p.k) {
     begin_block(p, q);
     p.first = q == 0;
     p.last = q + p.k == w.k;
-    for (int64_t panel = first; panel < last; ++panel) {
+    for (int64_t panel = begin;; panel += step) {
       const int64_t column = panel * kPanel;
       p.width = width_of(w.n, panel);
       p.columns = std::min(p.width, w.n - column);
       p.w = w.at(panel, q);
-      const bool block_ends = panel + 1 == last;
-      const int64_t next = !block_ends ? panel + 1 : p.last ? then : first;
+      const bool block_ends = panel == end;
+      const int64_t next = !block_ends ? panel + step : p.last ? then : begin;
       p.next = w.at(next, !block_ends ? q : p.last ? 0 : q + p.k);
-      p.x_is_far = c.x_is_large && panel == first;
+      p.x_is_far = c.x_is_large && panel == begin;
       p.y = y + row * w.n + column;
       p.epilogue = epilogue;
       if (epilogue.bias) p.epilogue.bias = epilogue.bias + column;
       if (epilogue.residual) p.epilogue.residual = epilogue.residual + row * w.n + column;
       product(p);
+      if (block_ends) break;
     }
   }
 }

@@ -36,13 +36,17 @@ struct IntegerConvAttrs {
   double alpha = 0, beta = 0, scale = 1, shift = 0;
   DType dtype = DType::float32;
   double step = 1, code_zero = 0, low = 0, high = 255;
+  int64_t groups = 1;  // or as many as channels
 };
 ARGOSY_ATTRS(IntegerConvAttrs, in, out, zero, kernel, stride, padding, dilation, post, alpha, beta,
-             scale, shift, dtype, step, code_zero, low, high)
+             scale, shift, dtype, step, code_zero, low, high, groups)
 
 // Are there dot products of 8-bit integers for it?
 ARGOSY_API bool can_pack(const IntegerLinearAttrs& a);
 // The op pack_integer_linear.
 ARGOSY_API Tensor pack(const Tensor& codes, const IntegerLinearAttrs& a);
+// Weights [channels, 1, kernel..] of int8 of an integer_conv2d whose channels are each by itself.
+// The op pack_integer_depthwise; undefined where the machine has no such convolution.
+ARGOSY_API Tensor pack_depthwise(const Tensor& codes);
 
 }  // namespace argosy::ops

@@ -111,8 +111,39 @@ ARGOSY_OP(integer_linear, IntegerLinearAttrs)
 
 // --- convolutions ---
 
+void pack_depthwise_infer(InferContext& c, const op::NoAttrs&) {
+  expect_rank(c, 0, 4, 4);
+  const Shape& w = c.in[0].shape();
+  const int64_t bytes = cpu::integer_depthwise_bytes(w[0], w[2] * w[3]);
+  ARGOSY_CHECK(w[1] == 1 && bytes > 0, not_implemented)
+      << "[pack_integer_depthwise] there is no convolution of codes by weights " << w
+      << " on this machine. Do this: convolve numbers.";
+  c.out[0] = {{bytes}, DType::uint8};
+}
+void pack_depthwise_run(KernelFrame& f, const op::NoAttrs&) {
+  const Tensor& w = f.in[0];
+  cpu::pack_integer_depthwise(w.dim(0), w.dim(2) * w.dim(3), w.data<int8_t>(), f.out[0].raw());
+}
+
+ARGOSY_OP(pack_integer_depthwise, op::NoAttrs)
+    .doc(
+        "Codes [channels, 1, kernel..] of a convolution whose channels are each by itself, in the "
+        "order that integer_conv2d reads.")
+    .input("weight", only(DType::int8))
+    .index_output("out")
+    .infer(pack_depthwise_infer)
+    .kernel("reorder", pack_depthwise_run)
+    .done();
+
+bool is_depthwise(const IntegerConvAttrs& a) {
+  return a.groups > 1;
+}
 int64_t depth_of(const IntegerConvAttrs& a) {
-  return a.kernel[0] * a.kernel[1] * a.in;
+  return a.kernel[0] * a.kernel[1] * a.in / a.groups;
+}
+int64_t bytes_of(const IntegerConvAttrs& a) {
+  return is_depthwise(a) ? cpu::integer_depthwise_bytes(a.in, depth_of(a))
+                         : cpu::integer_linear_bytes(depth_of(a), a.out);
 }
 
 void check_windows(const InferContext& c, const IntegerConvAttrs& a) {
@@ -127,6 +158,9 @@ void check_windows(const InferContext& c, const IntegerConvAttrs& a) {
       << '[' << c.name()
       << "] expected two kernel sizes, strides and dilations and four paddings. Do "
          "this: check the attributes.";
+  ARGOSY_CHECK(a.groups == 1 || (a.groups == a.in && a.groups == a.out), invalid_argument)
+      << '[' << c.name() << "] groups: expected 1, or as many as there are channels, got "
+      << a.groups << " for " << a.in << " and " << a.out << ". Do this: convolve numbers.";
 }
 
 int64_t places(const IntegerConvAttrs& a, size_t d, int64_t size) {
@@ -141,7 +175,7 @@ void conv_infer(InferContext& c, const IntegerConvAttrs& a) {
   ARGOSY_CHECK(may_equal(x.back(), a.in), invalid_argument)
       << "[integer_conv2d] expected x [n, h, w, " << a.in << "], got " << x << '.';
   check_result(c, a);
-  expect_packed(c, 1, cpu::integer_linear_bytes(depth_of(a), a.out));
+  expect_packed(c, 1, bytes_of(a));
   expect_shape(c, 4, {a.out});
   check_post(c, a.post);
   c.out[0] = {x, a.dtype};
@@ -180,8 +214,10 @@ void conv_run(KernelFrame& f, const IntegerConvAttrs& a) {
     s.dilation[d] = a.dilation[d];
     s.pad[d] = a.padding[2 * d];
   }
-  cpu::integer_conv(s, {x.raw(), is_signed, static_cast<int32_t>(a.zero)}, f.in[1].raw(),
-                    f.in[4].data<float>(), epilogue_of(f, a), result_of(y, a));
+  s.groups = a.groups;
+  const auto convolve = is_depthwise(a) ? cpu::integer_depthwise : cpu::integer_conv;
+  convolve(s, {x.raw(), is_signed, static_cast<int32_t>(a.zero)}, f.in[1].raw(),
+           f.in[4].data<float>(), epilogue_of(f, a), result_of(y, a));
 }
 op::Cost conv_cost(const InferContext& c, const IntegerConvAttrs& a) {
   const double taps = 2.0 * static_cast<double>(depth_of(a));
@@ -191,8 +227,9 @@ op::Cost conv_cost(const InferContext& c, const IntegerConvAttrs& a) {
 ARGOSY_OP(integer_conv2d, IntegerConvAttrs)
     .doc(
         "scale * post(factor [out] * cross-correlation of codes x [n, h, w, in], less zero, with a "
-        "matrix [kernel.. * in, out] of pack_integer_linear, plus bias [out], plus residual) + "
-        "shift: [n, h, w, out]. Sums of products are exact. With a dtype of 8 bits the codes of "
+        "matrix [kernel.. * in, out] of pack_integer_linear, or, of as many groups as channels, "
+        "with weights of pack_integer_depthwise, plus bias [out], plus residual) + shift: "
+        "[n, h, w, out]. Sums of products are exact. With a dtype of 8 bits the codes of "
         "the results, as quantize_affine has them.")
     .input("x", kCodes)
     .input("weight", only(DType::uint8))
@@ -212,6 +249,10 @@ bool can_pack(const IntegerLinearAttrs& a) {
 }
 Tensor pack(const Tensor& codes, const IntegerLinearAttrs& a) {
   return pack_integer_linear_op(codes, a);
+}
+Tensor pack_depthwise(const Tensor& codes) {
+  if (cpu::integer_depthwise_bytes(codes.dim(0), codes.dim(2) * codes.dim(3)) == 0) return {};
+  return pack_integer_depthwise_op(codes);
 }
 
 }  // namespace argosy::ops

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "argosy/op/dispatch.h"
-#include "argosy/ops/conv/packed.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/passes/rules/packing.h"
 #include "argosy/program/builder.h"
@@ -27,7 +26,7 @@ constexpr int64_t kTypical = 28;
 
 class ChannelsLast {
  public:
-  explicit ChannelsLast(Program& p) : r_(p) {}
+  ChannelsLast(Program& p, const PassContext& c) : r_(p), packer_(c) {}
 
   bool run() {
     r_.walk([&](Operation& o) { visit(o); });
@@ -150,16 +149,16 @@ class ChannelsLast {
     if (is_product(*a)) {
       const Tensor matrix = w.view({a->in, a->out}, {w.strides()[1], w.strides()[0]});
       if (!ops::can_pack(ops::PackedLinearAttrs{a->in, a->out, "", 0, 0})) return;
+      // However few weights: as windows, each pixel would be found through a pointer.
       made = packer_.linear(r_, is_last ? o.operands[0] : last(o.operands[0]), o.operands[1],
-                            matrix, bias);
+                            matrix, bias, 0);
     }
     if (!made) {
       if (!ops::can_pack(*a)) return;
       Message key;
       key << "conv" << Shape(std::span(a->form)) << Shape(std::span(a->stride))
           << Shape(std::span(a->padding)) << Shape(std::span(a->dilation)) << a->groups;
-      const Ref<Value> packed =
-          packer_.once(r_, o.operands[1], key.str(), [&] { return ops::pack(of_images(w), *a); });
+      const Ref<Value> packed = packer_.once(r_, o.operands[1], key.str(), of_images(w), *a);
       made = &r_.insert("packed_conv2d",
                         {is_last ? o.operands[0] : last(o.operands[0]), packed, bias, nullptr},
                         box(*a));
@@ -270,8 +269,8 @@ class ChannelsLast {
   Packer packer_;
 };
 
-bool run(Program& p, const PassContext&) {
-  return ChannelsLast(p).run();
+bool run(Program& p, const PassContext& c) {
+  return ChannelsLast(p, c).run();
 }
 
 ARGOSY_PASS(channels_last, Rounding::changed,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -36,6 +38,18 @@ class Folder {
     return {};
   }
 
+  // Does nobody else read the memory of the constant v: neither another operation, nor whoever made
+  // it, nor the owner of memory that was only lent? `held` is the caller's only handle.
+  bool is_last_reader(const Ref<Value>& v, const Tensor& held) const {
+    if (r_.uses(v) != 1 || r_.leaves(v) || !held.is_contiguous()) return false;
+    const auto known = std::ranges::find(p_.constants, v, &program::Constant::value);
+    if (known == p_.constants.end() || !known->fixed || !known->tensor.is(held)) return false;
+    constexpr uint32_t kOfConstant = 2;  // the Program's handle and the caller's
+    const Ref<Storage>& storage = held.impl()->storage;
+    return held.impl()->ref_count() == kOfConstant && storage->ref_count() == 1 &&
+           !storage->shared() && storage->borrow(0, storage->bytes());
+  }
+
   bool fold(Operation& o) {
     const Ref<Value>& x = o.operands[0];
     Operation* conv = x->producer;
@@ -63,8 +77,9 @@ class Folder {
     if (parts[0].defined()) shift = ops::add(shift, wide(parts[0]));
     shift = ops::multiply(shift, factor);
     if (parts[2].defined()) shift = ops::add(shift, wide(parts[2]));
-    Ref<Value> operands[] = {conv->operands[0],
-                             r_.constant(scaled_channels(weight, factor, /*first_axis=*/true)),
+    const bool in_place = is_last_reader(conv->operands[1], weight);
+    const Tensor scaled = scaled_channels(weight, factor, /*first_axis=*/true, in_place);
+    Ref<Value> operands[] = {conv->operands[0], r_.constant(scaled),
                              r_.constant(ops::cast(shift, weight.dtype()))};
     op::AttrBox attrs(*conv->op->attrs, conv->attrs.get());
     return r_.replace_with(o.results[0], conv->op->name, {std::begin(operands), std::end(operands)},

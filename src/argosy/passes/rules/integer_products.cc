@@ -81,13 +81,14 @@ class Integers {
     return step;
   }
 
-  // Constant codes of `rank` axes, less their zero point, as int8, and their scale.
-  std::optional<CodeMatrix> codes_of(const Ref<Value>& v, int rank) const {
+  // Constant codes of `rank` axes, at least so many, less their zero point, as int8, and their
+  // scale.
+  std::optional<CodeMatrix> codes_of(const Ref<Value>& v, int rank, int64_t least) const {
     const Operation* o = made_by(v, kNumbers);
     if (!o) return std::nullopt;
     const Tensor codes = r_.constant_of(o->operands[0]), scale = r_.constant_of(o->operands[1]);
     if (!codes.defined() || !scale.defined() || codes.rank() != rank || !is_code(codes.dtype()) ||
-        scale.dtype() != DType::float32 || codes.numel() < kLeast)
+        scale.dtype() != DType::float32 || codes.numel() < least)
       return std::nullopt;
     Tensor wide = ops::cast(codes, DType::float32);
     if (o->operands[2]) {
@@ -102,24 +103,36 @@ class Integers {
   }
 
   std::optional<CodeMatrix> matrix(const Ref<Value>& v, bool transposed) const {
-    auto m = codes_of(v, 2);
+    auto m = codes_of(v, 2, kLeast);
     if (!m) return m;
     if (transposed) m->codes = ops::transpose(m->codes, {1, 0});
     m->scale = by_columns(m->scale, m->codes.dim(1), transposed);
     return m->scale.defined() ? m : std::nullopt;
   }
 
-  // Weights [out, in, kernel..] as a matrix [kernel.. * in, out].
-  std::optional<CodeMatrix> windows(const Ref<Value>& v) const {
-    auto m = codes_of(v, 4);
+  // Weights [out, in, kernel..] as they are, with a scale for each of `out`; of channels that are
+  // each by itself there are few.
+  std::optional<CodeMatrix> filters(const Ref<Value>& v, bool depthwise) const {
+    auto m = codes_of(v, 4, depthwise ? 1 : kLeast);
     if (!m) return m;
     const int64_t out = m->codes.dim(0);
     Tensor scale = m->scale;
     while (scale.rank() < 4) scale = ops::unsqueeze(scale, {0});
     if (scale.numel() != 1 && (scale.dim(0) != out || scale.numel() != out)) return std::nullopt;
     m->scale = op::contiguous(ops::expand(ops::reshape(scale, {-1}), {out}));
-    m->codes = ops::reshape(op::contiguous(ops::transpose(m->codes, {2, 3, 1, 0})), {-1, out});
     return m;
+  }
+
+  // Filters packed: as a matrix [kernel.. * in, out], or each channel by itself; undefined where
+  // the machine multiplies no codes.
+  static Tensor packed(const Tensor& codes, bool depthwise) {
+    if (depthwise) return ops::pack_depthwise(codes);
+    ops::IntegerLinearAttrs order;
+    order.out = codes.dim(0);
+    order.in = codes.numel() / order.out;
+    if (!ops::can_pack(order)) return {};
+    const Tensor rows = op::contiguous(ops::transpose(codes, {2, 3, 1, 0}));
+    return ops::pack(ops::reshape(rows, {order.in, order.out}), order);
   }
 
   static std::optional<WideCodes> wide_codes(const Ref<Value>& v) {
@@ -170,8 +183,8 @@ class Integers {
     put(o, x->codes, x->zero, w->codes, ops::scale(w->scale, x->scale), bias, nullptr);
   }
 
-  // Of one group, on [n, c, h, w]: its codes are transposed, and its result back; channels_last
-  // takes what stands between two of them along.
+  // Of one group, or of as many as channels, on [n, c, h, w]: its codes are transposed, and its
+  // result back; channels_last takes what stands between two of them along.
   void take_convolution(Operation& o) {
     op::GradMode off(false);
     program::Recording here(nullptr);
@@ -181,30 +194,31 @@ class Integers {
     a.dilation = attr<std::vector<int64_t>>(o, "dilation");
     a.padding = attr<std::vector<int64_t>>(o, "padding");
     if (algorithm == "VALID") a.padding.assign(4, 0);
-    if (attr<bool>(o, "cl") || attr<int64_t>(o, "groups") != 1 || algorithm == "SAME" ||
-        a.padding.size() != 4 || o.results[0]->dtype != DType::float32)
+    const Shape& weight = o.operands[1]->shape;
+    a.groups = attr<int64_t>(o, "groups");
+    const bool depthwise = a.groups > 1;
+    if (depthwise && (weight.rank() != 4 || weight[0] != a.groups || weight[1] != 1)) return;
+    if (attr<bool>(o, "cl") || algorithm == "SAME" || a.padding.size() != 4 ||
+        o.results[0]->dtype != DType::float32)
       return;
     const auto x = one_step(o.operands[0]);
     if (!x || x->codes->shape.rank() != 4) return;
-    const auto w = windows(o.operands[1]);
+    const auto w = filters(o.operands[1], depthwise);
     const Ref<Value> bias = o.operands[2];
     if (!w || (bias && (bias->shape.rank() != 1 || bias->dtype != DType::float32))) return;
     const bool is_signed = x->codes->dtype == DType::int8;
     if (x->zero < (is_signed ? -128 : 0) || x->zero > (is_signed ? 127 : 255)) return;
-    const Shape& weight = o.operands[1]->shape;
-    a.in = weight[1];
+    a.in = weight[1] * a.groups;
     a.out = weight[0];
     a.kernel = {weight[2], weight[3]};
     a.zero = x->zero;
-    ops::IntegerLinearAttrs order;
-    order.in = w->codes.dim(0);
-    order.out = a.out;
-    if (!ops::can_pack(order)) return;
-    const Ref<Value> packed = r_.constant(ops::pack(w->codes, order));
+    const Tensor weights = packed(w->codes, depthwise);
+    if (!weights.defined()) return;
     const Ref<Value> factor = r_.constant(ops::scale(w->scale, x->scale));
-    const Operation& product = r_.insert(
-        "integer_conv2d", {transposed(x->codes, {0, 2, 3, 1}), packed, bias, nullptr, factor},
-        op::AttrBox(*op::get("integer_conv2d").attrs, &a));
+    const Operation& product =
+        r_.insert("integer_conv2d",
+                  {transposed(x->codes, {0, 2, 3, 1}), r_.constant(weights), bias, nullptr, factor},
+                  op::AttrBox(*op::get("integer_conv2d").attrs, &a));
     r_.stand_in(o.results[0], transposed(product.results[0], {0, 3, 1, 2}));
     r_.erase();
   }

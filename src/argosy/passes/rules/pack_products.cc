@@ -1,5 +1,4 @@
 #include "argosy/op/dispatch.h"
-#include "argosy/ops/conv/packed.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/passes/rules/packing.h"
 #include "argosy/program/builder.h"
@@ -8,9 +7,8 @@
 namespace argosy::passes {
 
 Operation* Packer::linear(Rewriter& r, const Ref<Value>& x, const Ref<Value>& weight_value,
-                          const Tensor& weight, const Ref<Value>& bias) {
-  constexpr int64_t kLeast = 64 * 64;  // elements; for less there are faster kernels
-  if (weight.rank() != 2 || weight.dtype() != DType::float32 || weight.numel() < kLeast ||
+                          const Tensor& weight, const Ref<Value>& bias, int64_t least) {
+  if (weight.rank() != 2 || weight.dtype() != DType::float32 || weight.numel() < least ||
       weight.place().kind != DeviceKind::cpu || x->dtype != DType::float32)
     return nullptr;
   ops::PackedLinearAttrs a;
@@ -18,7 +16,7 @@ Operation* Packer::linear(Rewriter& r, const Ref<Value>& x, const Ref<Value>& we
   a.out = weight.dim(1);
   if (!ops::can_pack(a)) return nullptr;
   const std::string key = "linear" + std::to_string(weight.strides()[0] < weight.strides()[1]);
-  const Ref<Value> packed = once(r, weight_value, key, [&] { return ops::pack(weight, a); });
+  const Ref<Value> packed = once(r, weight_value, key, weight, a);
   op::AttrBox attrs = default_attrs(op::get("packed_linear"));
   set_attr(attrs, "in", a.in);
   set_attr(attrs, "out", a.out);
@@ -29,7 +27,7 @@ namespace {
 
 class Linears {
  public:
-  explicit Linears(Program& p) : r_(p) {}
+  Linears(Program& p, const PassContext& c) : r_(p), packer_(c) {}
 
   bool run() {
     r_.walk([&](Operation& o) {
@@ -55,7 +53,8 @@ class Linears {
       return;
     op::GradMode off(false);
     program::Recording here(nullptr);
-    if (Operation* packed = packer_.linear(r_, o.operands[0], value, weight, bias)) {
+    constexpr int64_t kLeast = 64 * 64;  // elements; for less there are faster kernels
+    if (Operation* packed = packer_.linear(r_, o.operands[0], value, weight, bias, kLeast)) {
       r_.stand_in(o.results[0], packed->results[0]);
       r_.erase();
     }
@@ -65,8 +64,8 @@ class Linears {
   Packer packer_;
 };
 
-bool run(Program& p, const PassContext&) {
-  return Linears(p).run();
+bool run(Program& p, const PassContext& c) {
+  return Linears(p, c).run();
 }
 
 ARGOSY_PASS(pack_products, Rounding::changed,

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "argosy/ops/conv/packed.h"
 #include "argosy/passes/rewrite.h"
 
 // What the rules that pack weights share.
@@ -10,19 +11,33 @@ namespace argosy::passes {
 
 class Packer {
  public:
-  // An operation packed_linear before the current one; null where packing does not pay.
-  Operation* linear(Rewriter& r, const Ref<Value>& x, const Ref<Value>& weight_value,
-                    const Tensor& weight, const Ref<Value>& bias);
+  explicit Packer(const PassContext& context) : context_(context) {}
 
-  // make() as a constant: one for all operations of the same weights and order (`key`).
-  template <class F>
-  Ref<Value> once(Rewriter& r, const Ref<Value>& weights, const std::string& key, F&& make) {
-    auto& kept = packed_[{weights->id, key}];
-    if (!kept) kept = r.constant(make());
+  // An operation packed_linear before the current one; null where there is none, and for weights of
+  // fewer elements than `least`.
+  Operation* linear(Rewriter& r, const Ref<Value>& x, const Ref<Value>& weight_value,
+                    const Tensor& weight, const Ref<Value>& bias, int64_t least);
+
+  // The packed weight as a constant: one for all operations of the same weights and order (`key`).
+  // `value` is what the weight, or the tensor that it is a view of, is in the Program.
+  template <class Attrs>
+  Ref<Value> once(Rewriter& r, const Ref<Value>& value, const std::string& key,
+                  const Tensor& weight, const Attrs& a) {
+    auto& kept = packed_[{value->id, key}];
+    if (!kept) kept = r.constant(packed(weight, a));
     return kept;
   }
 
  private:
+  template <class Attrs>
+  Tensor packed(const Tensor& weight, const Attrs& a) const {
+    if (!context_.constants) return ops::pack(weight, a);
+    const Tensor made = context_.constants({ops::packed_bytes(a)}, DType::uint8);
+    ops::pack_to(made.raw(), weight, a);
+    return made;
+  }
+
+  const PassContext& context_;
   std::map<std::pair<uint32_t, std::string>, Ref<Value>> packed_;
 };
 

@@ -1,4 +1,6 @@
 // Convolutions of single channels with packed weights. Compiled once per instruction set.
+#include <type_traits>
+
 #include "argosy/kernels/cpu/simd/packed.h"
 #include "argosy/kernels/cpu/simd/panel.h"
 
@@ -10,7 +12,8 @@ struct Reach {
   int64_t begin, end;
 };
 
-Reach reach_of(const DepthwiseRow& p, int64_t pixel) {
+template <class X>
+Reach reach_of(const DepthwiseRowOf<X>& p, int64_t pixel) {
   const int64_t first = pixel * p.stride - p.pad;
   Reach r{0, p.kernel_width};
   while (r.begin < r.end && first + r.begin * p.dilation < 0) ++r.begin;
@@ -18,17 +21,53 @@ Reach reach_of(const DepthwiseRow& p, int64_t pixel) {
   return r;
 }
 
+// A vector of codes, or `n` of them and zeros, as int32.
+#ifdef __AVX512F__
+using Integers = __m512i;
+ARGOSY_INLINE Integers widened(__m128i codes) {
+  return _mm512_maskz_cvtepu8_epi32(0xffff, codes);
+}
+#else
+using Integers = __m256i;
+ARGOSY_INLINE Integers widened(__m128i codes) {
+  return _mm256_cvtepu8_epi32(codes);
+}
+#endif
+template <bool kPart>
+ARGOSY_INLINE Vec load_codes(const DepthwiseRowOf<uint8_t>& p, const uint8_t* at, int64_t n) {
+  __m128i codes = _mm_setzero_si128();
+  if constexpr (kPart)
+    __builtin_memcpy(&codes, at, static_cast<size_t>(n));
+  else
+    __builtin_memcpy(&codes, at, Vec::kLanes);
+  codes = _mm_xor_si128(codes, _mm_set1_epi8(static_cast<char>(p.flip)));
+#ifdef __AVX512F__
+  const Integers less = _mm512_sub_epi32(widened(codes), _mm512_set1_epi32(p.zero));
+  return {_mm512_maskz_cvtepi32_ps(0xffff, less)};
+#else
+  const Integers less = _mm256_sub_epi32(widened(codes), _mm256_set1_epi32(p.zero));
+  return {_mm256_cvtepi32_ps(less)};
+#endif
+}
+
 // kP pixels by kC vectors of channels from c on; only `n` channels of one vector if kPart.
-template <int kP, int kC, bool kPart>
-ARGOSY_INLINE void block(const DepthwiseRow& p, int64_t pixel, const Reach& reach, int64_t c,
+template <int kP, int kC, bool kPart, class X>
+ARGOSY_INLINE void block(const DepthwiseRowOf<X>& p, int64_t pixel, const Reach& reach, int64_t c,
                          int64_t n) {
   static_assert(!kPart || kC == 1);
+  constexpr bool kCodes = std::is_same_v<X, uint8_t>;
   const Vec::Lanes some = Vec::first(n);
   auto load = [some](const float* at) {
     if constexpr (kPart)
       return Vec::load(at, some);
     else
       return Vec::load(at);
+  };
+  auto load_x = [&](const X* at) {
+    if constexpr (kCodes)
+      return load_codes<kPart>(p, at, n);
+    else
+      return load(at);
   };
   const PackedEpilogue& e = p.epilogue;
   Vec acc[kP][kC];
@@ -38,22 +77,26 @@ ARGOSY_INLINE void block(const DepthwiseRow& p, int64_t pixel, const Reach& reac
 #pragma GCC unroll 8
       for (int j = 0; j < kC; ++j) f(acc[i][j], i, j * Vec::kLanes);
   };
-  each([&](Vec& a, int, int j) { a = e.bias ? load(e.bias + c + j) : Vec::zero(); });
+  each([&](Vec& a, int, int j) { a = e.bias && !kCodes ? load(e.bias + c + j) : Vec::zero(); });
   const int64_t first = pixel * p.stride - p.pad, next = p.stride * p.channels;
   for (int64_t r = 0; r < p.kernel_rows; ++r) {
     if (!p.rows[r]) continue;
     const float* w = p.weights + (r * p.kernel_width + reach.begin) * p.weights_step + c;
-    const float* x = p.rows[r] + (first + reach.begin * p.dilation) * p.channels + c;
+    const X* x = p.rows[r] + (first + reach.begin * p.dilation) * p.channels + c;
     for (int64_t t = reach.begin; t < reach.end; ++t) {
       Vec weight[kC];
 #pragma GCC unroll 8
       for (int j = 0; j < kC; ++j) weight[j] = Vec::load(w + j * Vec::kLanes);
       each([&](Vec& a, int i, int j) {
-        a = Vec::fma(load(x + i * next + j), weight[j / Vec::kLanes], a);
+        a = Vec::fma(load_x(x + i * next + j), weight[j / Vec::kLanes], a);
       });
       w += p.weights_step;
       x += p.dilation * p.channels;
     }
+  }
+  if constexpr (kCodes) {
+    each([&](Vec& a, int, int j) { a = a * load(p.factor + c + j); });
+    if (e.bias) each([&](Vec& a, int, int j) { a = a + load(e.bias + c + j); });
   }
   const int64_t to = pixel * p.channels + c;
   if (e.residual)
@@ -69,8 +112,8 @@ ARGOSY_INLINE void block(const DepthwiseRow& p, int64_t pixel, const Reach& reac
 }
 
 // As many sums at a time as it takes to hide how long one addition is.
-template <int kP>
-void pixels(const DepthwiseRow& p, int64_t pixel, const Reach& reach) {
+template <int kP, class X>
+void pixels(const DepthwiseRowOf<X>& p, int64_t pixel, const Reach& reach) {
   constexpr int kC = 8 / kP, kStep = kC * Vec::kLanes;
   int64_t c = 0;
   for (; c + kStep <= p.channels; c += kStep) block<kP, kC, false>(p, pixel, reach, c, 0);
@@ -79,9 +122,8 @@ void pixels(const DepthwiseRow& p, int64_t pixel, const Reach& reach) {
   if (c < p.channels) block<kP, 1, true>(p, pixel, reach, c, p.channels - c);
 }
 
-}  // namespace
-
-void depthwise_row(const DepthwiseRow& p) {
+template <class X>
+void row_of(const DepthwiseRowOf<X>& p) {
   constexpr int kMost = 8;
   const Reach whole{0, p.kernel_width};
   // Pixels [inner, outer) see the whole width of the kernel.
@@ -103,6 +145,15 @@ void depthwise_row(const DepthwiseRow& p) {
   PackedEpilogue post = p.epilogue;
   post.residual = nullptr;  // is in y by now
   finish_elements(post, p.y, p.out_width * p.channels);
+}
+
+}  // namespace
+
+void depthwise_row(const DepthwiseRow& p) {
+  row_of(p);
+}
+void depthwise_row(const DepthwiseCodeRow& p) {
+  row_of(p);
 }
 
 }  // namespace argosy::cpu::ARGOSY_ISA

@@ -35,19 +35,29 @@ struct PanelProduct {
 };
 
 // An output row of a convolution that has one input channel for each output channel, channels last.
-struct DepthwiseRow {
+// X: numbers, or codes of 8 bits.
+template <class X>
+struct DepthwiseRowOf {
   int64_t channels, in_width, out_width;
   int64_t kernel_rows, kernel_width, stride, dilation, pad;  // along the row
-  const float* const* rows;  // of x, one for each row of the kernel; null: outside of the image
-  const float* weights;      // [kernel_rows, kernel_width, weights_step]
+  const X* const* rows;  // of x, one for each row of the kernel; null: outside of the image
+  const float* weights;  // [kernel_rows, kernel_width, weights_step]
   int64_t weights_step;
   PackedEpilogue epilogue;  // residual: of this row
   float* y;
+  // Of codes: xor flip they are uint8 that stand for themselves less zero. The sum of a channel is
+  // multiplied by its factor before the bias is added.
+  uint8_t flip;
+  int32_t zero;
+  const float* factor;
 };
+using DepthwiseRow = DepthwiseRowOf<float>;
+using DepthwiseCodeRow = DepthwiseRowOf<uint8_t>;
 
 #define ARGOSY_PACKED_KERNELS                               \
   void panel_product(const PanelProduct& p);                \
   void depthwise_row(const DepthwiseRow& p);                \
+  void depthwise_row(const DepthwiseCodeRow& p);            \
   /* y[0, n) = post(y + residual), the bias being in it. */ \
   void finish_elements(const PackedEpilogue& e, float* y, int64_t n);
 namespace avx2 {
