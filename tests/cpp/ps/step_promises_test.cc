@@ -22,6 +22,8 @@ class StepPromises : public Promises {
   Code end(ClientId client, uint32_t worker, uint64_t step) {
     Request r = request(Method::end_step, client, worker);
     r.header.step = step;
+    // On a busy machine a shorter wait may be over before the server has noted that the step ended.
+    r.header.wait_ms = 200;
     return code(std::move(r));
   }
 };
