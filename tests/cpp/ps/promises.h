@@ -84,7 +84,7 @@ class Promises : public WithDirectory {
     r.header.epoch = core_->epoch();
     r.header.workers = options_.workers;
     r.header.worker = worker;
-    r.header.wait_ms = 1;
+    r.header.wait_ms = 25;  // a busy server has noted the request by then
     return r;
   }
   Request push(ClientId client, uint64_t sequence, const std::vector<Key>& keys, float value = 1,
