@@ -61,7 +61,7 @@ class CoreTest : public testing::Test {
     h.set_client({1, 1});
     h.epoch = epoch_;
     h.workers = core_->options().workers;
-    h.wait_ms = 1;
+    h.wait_ms = 25;  // a busy server has noted the request by then
     r.keys = Bytes(keys * sizeof(Key));
     for (size_t i = 0; i < keys; ++i) r.keys.as<Key>()[i] = i;
     r.values = Bytes(floats * sizeof(float));
