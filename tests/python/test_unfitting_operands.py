@@ -288,3 +288,10 @@ def test_derivatives_of_samples_of_another_grid():
         ops.grid_slope(x, f(1, 3, 3, 2))
     with pytest.raises(ValueError, match=r"\[grid_slope_spread\] dy does not fit"):
         ops.grid_slope_spread(x, grid, f(2, 1, 3, 4))
+
+
+def test_pivots_of_another_matrix():
+    for pivots, lu in (([2, 3], [2, 3, 2]), ([3], [2, 3, 3]), ([], [2, 2])):
+        with pytest.raises(ValueError, match=r"\[lu_permutation\] pivots does not fit"):
+            ops.lu_permutation(paddle.ones(pivots, "int32"), f(*lu))
+    assert ops.lu_permutation(paddle.ones([2, 2], "int32"), f(2, 3, 2)).shape == [2, 3, 3]

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstring>
 
 #include "argosy/ops/linalg/dense.h"
 #include "argosy/ops/linalg/linalg.h"
+#include "argosy/ops/operands.h"
 
 // Solving: triangular factors, inverses, determinants, least squares.
 namespace argosy::ops {
@@ -316,8 +318,12 @@ ARGOSY_OP(lu_factor, NoAttrs)
     .done();
 
 void permutation_infer(InferContext& c, const NoAttrs&) {
-  check_matrix("lu_unpack", "x", c.in[1].shape());
-  const int64_t rows = c.in[1].dim(-2);
+  const Tensor& lu = c.in[1];
+  check_matrix("lu_unpack", "x", lu.shape());
+  const int64_t rows = lu.dim(-2), columns = lu.dim(-1);
+  Shape pivots = leading(lu.shape(), 2);
+  pivots.push_back(rows < 0 || columns < 0 ? kUnknown : std::min(rows, columns));
+  expect_shape(c, 0, pivots);
   Shape out = leading(c.in[0].shape(), 1);
   out.push_back(rows);
   out.push_back(rows);
