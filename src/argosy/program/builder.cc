@@ -324,6 +324,8 @@ Ref<Value> Builder::settle(Ref<Value> v) {
   op::AttrBox attrs = attributes(*o, elements);
   const size_t place =
       static_cast<size_t>(std::find(o->results.begin(), o->results.end(), v) - o->results.begin());
+  // Whether gradients flow through it was said when it was taken, wherever it is read again.
+  op::GradMode as_taken(!v->stop);
   Tensors again =
       append(*o->op, op::Inputs(in, o->ends.empty() ? nullptr : o->ends.data()), attrs.get());
   Ref<Value> fresh = Ref<Value>::share(value_of(again[place]));

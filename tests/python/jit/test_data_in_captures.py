@@ -194,9 +194,25 @@ def _copy_of_a_detached(x):
     return z, v
 
 
+def _read_again_after_a_write(x):
+    z = x * 2
+    v = z.detach()
+    z.add_(argosy.to_tensor(1.0))
+    return (v * x + z,)
+
+
+def _view_read_again_without_gradient(x):
+    z = x * 2
+    row = z[0]
+    z.add_(argosy.to_tensor(1.0))
+    with argosy.no_grad():
+        seen = row + 1
+    return row * x, seen
+
+
 DETACHED = [
     _detached_and_filled, _detached_row, _data, _written_behind_a_detached, _view_without_gradient,
-    _copy_of_a_detached,
+    _copy_of_a_detached, _read_again_after_a_write, _view_read_again_without_gradient,
 ]  # fmt: skip
 
 
