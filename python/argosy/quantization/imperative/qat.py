@@ -201,8 +201,5 @@ class ImperativeQuantAware:
                 "[ImperativeQuantAware.save_quantized_model] onnx_format=True: steps to codes and back"
                 " are not made of these layers. Do this: use quantization.QAT, whose convert makes them."
             )
-        training = layer.training
-        layer.eval()
-        jit.save(layer, path, input_spec=input_spec, **config)
-        if training:
-            layer.train()
+        with utils.evaluating(layer):
+            jit.save(layer, path, input_spec=input_spec, **config)
