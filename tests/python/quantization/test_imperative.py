@@ -105,7 +105,8 @@ class TestQuantAware:
             ({"activation_quantize_type": "abs_max"}, "activation_quantize_type"),
             ({"quantizable_layer_type": ["Softmax"]}, "quantizable_layer_type"),
             ({"weight_bits": 17}, "weight_bits"),
-            ({"act_quantize_layer": 3}, "act_quant_layer"),
+            ({"act_quantize_layer": 3}, "act_quantize_layer"),
+            ({"weight_preprocess_layer": nn.ReLU()}, "weight_preprocess_layer"),
         ],
     )
     def test_wrong_arguments(self, arguments, what):
