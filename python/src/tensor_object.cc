@@ -262,7 +262,10 @@ Arguments arguments_of(PyObject* args, PyObject* options) {
   for (Py_ssize_t at = 0; options && PyDict_Next(options, &at, &key, &option);)
     argument(a, key) = option;
   const Py_ssize_t count = PyTuple_GET_SIZE(args);
-  if (count == 0 || a.value || PyLong_CheckExact(PyTuple_GET_ITEM(args, 0))) return a;
+  ARGOSY_CHECK(count == 0 || !a.value, type)
+      << "[Tensor] data is given by name, and there are " << static_cast<long long>(count)
+      << " arguments by position beside it. Do this: give it once.";
+  if (count == 0 || PyLong_CheckExact(PyTuple_GET_ITEM(args, 0))) return a;
   PyObject** const of_arrays[] = {&a.value,     &a.place, &a.persistable,
                                   &a.zero_copy, &a.name,  &a.stop_gradient};
   PyObject** const of_tensors[] = {&a.value, &a.place, &a.name};
@@ -270,8 +273,12 @@ Arguments arguments_of(PyObject* args, PyObject* options) {
   ARGOSY_CHECK(count <= (tensor ? 3 : 6), type)
       << "[Tensor] takes at most " << (tensor ? 3 : 6) << " arguments by position, got "
       << static_cast<long long>(count) << ". Do this: name what says more of the value.";
-  for (Py_ssize_t i = 0; i < count; ++i)
-    *(tensor ? of_tensors : of_arrays)[i] = PyTuple_GET_ITEM(args, i);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject*& to = *(tensor ? of_tensors : of_arrays)[i];
+    ARGOSY_CHECK(!to, type) << "[Tensor] argument " << static_cast<long long>(i)
+                            << " is given by position and by name. Do this: give it once.";
+    to = PyTuple_GET_ITEM(args, i);
+  }
   return a;
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from argosy import _core
 
 from . import mode
+from .operator import Operator
 
 
 class InsertionPoint:
@@ -90,6 +91,11 @@ def _set(program, anchor, behind):
 
 
 def _anchor(who, operation):
+    if not isinstance(operation, Operator):
+        raise TypeError(
+            f"[{who}] op: expected an Operation, got {type(operation).__name__}. Do this: pass"
+            " variable.get_defining_op()."
+        )
     if operation.block.idx != 0:
         raise NotImplementedError(
             f"[{who}] '{operation.name()}' stands in a branch or a loop, whose operations are added while it"

@@ -63,7 +63,7 @@ class PassManager:
                 ``__param_scope__`` say where parameters are, which passes here know.
 
         Raises:
-            ValueError: There is no such pass.
+            ValueError: There is no such pass, or an option is not one of this pass.
         """
         here = _HERE.get(name, name)
         if here not in _known():
@@ -75,6 +75,12 @@ class PassManager:
         options = dict(attributes or {})
         scope = options.pop("__param_scope__", None)
         options.pop("__place__", None)
+        for option in options:
+            if not option.startswith(f"{here}."):
+                raise ValueError(
+                    f"[PassManager.add_pass] attributes: expected options such as '{here}.limit' for"
+                    f" '{name}', got '{option}'. Do this: leave it out."
+                )
         self._passes.append((name, here, options, scope))
 
     def passes(self):
@@ -128,9 +134,11 @@ class PassManager:
                 " a static.Program."
             )
         program._description()  # operations stand where they are to stand
-        before = len(_core.program_describe(program._handle)["outputs"])
-        for i, value in enumerate(fetch, before):
-            _core.program_add_output(program._handle, f"wanted{i}", value)
+        outputs = _core.program_describe(program._handle)["outputs"]
+        kept = {_core.program_value_key(value) for _, value in outputs}
+        for i, value in enumerate(fetch, len(outputs)):
+            if _core.program_value_key(value) not in kept:
+                _core.program_add_output(program._handle, f"wanted{i}", value)
         changed = False
         for name, here, options, scope in self._passes:
             settings = {key: str(value) for key, value in options.items()}

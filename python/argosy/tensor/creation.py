@@ -263,7 +263,8 @@ def fill_constant(shape, dtype, value, force_cpu=False, out=None, place=None, na
         >>> argosy.tensor.fill_constant([2], "int64", 3).tolist()
         [3, 3]
     """
-    value = float(value) if isinstance(value, str) else value
+    if isinstance(value, str):  # whole numbers may be larger than floats have all of
+        value = int(value) if value.strip().lstrip("+-").isdecimal() else float(value)
     made = _core.ops.full(shape, value, dtype)
     if force_cpu or place is not None:
         made = made.to("cpu" if force_cpu else place)

@@ -1,5 +1,6 @@
 """Order, places and picking, where arguments need Python."""
 
+import operator
 from collections import namedtuple
 
 from argosy import _core
@@ -560,12 +561,16 @@ def index_put_(x, indices, value, accumulate=False, name=None):
 
 def _filled_axis(x, axis):
     need_tensor("index_fill", "x", x)
-    if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+    try:
+        place = operator.index(axis)
+    except TypeError:
+        place = x.ndim
+    if not -x.ndim <= place < x.ndim:
         raise _core.OutOfRangeError(
             f"(InvalidArgument) [index_fill] axis: expected an int from {-x.ndim} to {x.ndim - 1}, got"
             f" {axis!r}. Do this: correct it."
         )
-    return axis % x.ndim
+    return place % x.ndim
 
 
 def _fill_value(x, value):

@@ -94,8 +94,7 @@ std::span<Flag> table() {
        "set_num_threads."},
       {"ARGOSY_ALLOCATOR", "pool"_s, startup,
        "pool; system: each block from the C library, for sanitizers; guard: each block ends at a "
-       "page "
-       "that faults when it is touched, for what reads or writes past a tensor."},
+       "page that faults when it is touched, for what reads or writes past a tensor."},
       {"ARGOSY_MEMORY_LIMIT_MB", 0_i, startup,
        "Most memory to use on the CPU, in MiB; 0: no limit."},
       {"ARGOSY_DEVICE_GRAPHS", true, startup,

@@ -480,8 +480,11 @@ bool others_need_gradient(const Inputs& in) {
 }
 
 void give_form(const Tensor& x, const Tensor& value) {
+  const uint32_t before = x.version();
   x.impl()->take_content(*value.impl());
-  ++x.impl()->forms;
+  // Other memory counts its writes from 0; those of x, and its forms, only ever become more.
+  const uint32_t lost = before > x.version() ? before - x.version() : 0;
+  x.impl()->forms = static_cast<uint16_t>(x.impl()->forms + 1 + lost);
 }
 
 // Computes the parts on `old`, what x was, so that they record themselves, and moves value and

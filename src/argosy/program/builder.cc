@@ -277,7 +277,7 @@ Tensors Builder::append(const op::OpDef& op, const op::Inputs& in, const void* a
   for (const op::Meta& m : c.out) {
     Ref<Value> v = make_result(made, m.shape, m.dtype, m.layout);
     v->requires_grad = grad && is_differentiable(m.dtype);
-    v->stop = !recording_grad;
+    v->stop = v->leaf = !recording_grad;
   }
   const size_t outputs = made.results.size();
   for (size_t k : written) {
@@ -324,9 +324,15 @@ Ref<Value> Builder::settle(Ref<Value> v) {
   op::AttrBox attrs = attributes(*o, elements);
   const size_t place =
       static_cast<size_t>(std::find(o->results.begin(), o->results.end(), v) - o->results.begin());
+  // Whether gradients flow through it was said when it was taken, wherever it is read again.
+  op::GradMode as_taken(!v->stop && !v->leaf);
   Tensors again =
       append(*o->op, op::Inputs(in, o->ends.empty() ? nullptr : o->ends.data()), attrs.get());
   Ref<Value> fresh = Ref<Value>::share(value_of(again[place]));
+  if (v->leaf) {
+    fresh->stop = v->stop;
+    fresh->requires_grad = v->requires_grad;
+  }
   overwritten_[v.get()] = {v, fresh};
   return fresh;
 }

@@ -86,8 +86,9 @@ void move_operation(Program& p, Operation& o, size_t to) {
     for (const Ref<Value>& v : k < from ? o.operands : all[k]->operands) {
       const Operation* maker = v ? v->producer : nullptr;
       ARGOSY_CHECK(!maker || maker != (k < from ? all[k].get() : &o), invalid_argument)
-          << "[move_op] '" << v->name << "' would be used before it is made. Do this: choose a"
-          << " place between what the operation reads and who reads it.";
+          << "[move_op] '" << v->name << "', which '" << maker->op->name
+          << "' makes, would be used before it is made. Do this: choose a place between what the "
+             "operation reads and who reads it.";
     }
   };
   for (size_t k = to; k < from; ++k) passed(k);

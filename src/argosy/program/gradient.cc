@@ -81,9 +81,10 @@ bool Differentiator::mark_value(const Ref<Value>& v) {
 }
 
 // Whether a gradient of result i of an operation goes on to its operands. An op without a gradient
-// ends it, as it does in eager mode.
+// ends it, as it does in eager mode, and so does a leaf.
 static bool passes(const Operation& o, size_t i) {
   if (o.op->structural) return true;
+  if (o.results[i]->leaf) return false;
   if (!o.op->gradient && !o.op->compose) return false;
   const size_t declared = o.op->outputs.size();
   return declared == 0 || o.op->outputs[std::min(i, declared - 1)].differentiable;

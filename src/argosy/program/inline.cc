@@ -15,6 +15,7 @@ void copy_operations(Program& to, const Block& from, Block& block, Copies& copie
   auto fresh = [&](const Ref<Value>& v) {
     Ref<Value> c = to.make_value(v->shape, v->dtype, v->layout);
     c->stop = v->stop;
+    c->leaf = v->leaf;
     c->requires_grad = v->requires_grad;
     c->name = v->name;
     c->block = &block;

@@ -155,6 +155,7 @@ Ref<Value> copied(Program& to, const Ref<Value>& v, Copies& copies) {
   c->dtype = v->dtype;
   c->layout = v->layout;
   c->stop = v->stop;
+  c->leaf = v->leaf;
   c->requires_grad = v->requires_grad;
   c->name = v->name;
   c->program = to.weak_from_this();

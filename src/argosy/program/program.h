@@ -36,6 +36,7 @@ struct ARGOSY_API Value final : Symbol {
   Layout layout = Layout::strided;
   bool stop = false;              // no gradient flows through: detached, or made under no_grad
   bool requires_grad = false;     // depends on something trainable
+  bool leaf = false;              // made under no_grad: its gradient, if any, goes no further
   std::string name;               // may be empty
   Block* block = nullptr;         // where it lives; null once that block is gone
   Operation* producer = nullptr;  // null: an argument, state or constant

@@ -61,9 +61,10 @@ class Writer {
     for (const auto& [key, value] : p_.metadata)
       metadata.push_back(file::CreateEntry(b_, text(key), text(value)));
     std::vector<Offset<file::Value>> values;
+    // Who loads a file asks for no gradients of a leaf in the middle: none goes through it.
     for (const Value* v : values_)
-      values.push_back(file::CreateValue(b_, v->id, dtype(v->dtype), layout(v->layout), v->stop,
-                                         v->requires_grad, sizes(v->shape),
+      values.push_back(file::CreateValue(b_, v->id, dtype(v->dtype), layout(v->layout),
+                                         v->stop || v->leaf, v->requires_grad, sizes(v->shape),
                                          v->name.empty() ? 0 : text(v->name)));
     std::vector<Offset<flatbuffers::String>> strings;
     for (const std::string_view s : strings_)

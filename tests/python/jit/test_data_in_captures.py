@@ -194,9 +194,25 @@ def _copy_of_a_detached(x):
     return z, v
 
 
+def _read_again_after_a_write(x):
+    z = x * 2
+    v = z.detach()
+    z.add_(argosy.to_tensor(1.0))
+    return (v * x + z,)
+
+
+def _view_read_again_without_gradient(x):
+    z = x * 2
+    row = z[0]
+    z.add_(argosy.to_tensor(1.0))
+    with argosy.no_grad():
+        seen = row + 1
+    return row * x, seen
+
+
 DETACHED = [
     _detached_and_filled, _detached_row, _data, _written_behind_a_detached, _view_without_gradient,
-    _copy_of_a_detached,
+    _copy_of_a_detached, _read_again_after_a_write, _view_read_again_without_gradient,
 ]  # fmt: skip
 
 
@@ -214,6 +230,42 @@ def test_writes_through_a_detached_tensor(function, unknown):
         gradient = None if x.grad is None else x.grad.tolist()
         results.append(([v.tolist() for v in values], gradient))
     assert results[0] == results[1]
+
+
+def _penalized(weight, x):
+    h = x * weight
+    inner = h.detach()
+    inner.stop_gradient = False
+    (slope,) = argosy.grad(argosy.tanh(inner * weight).sum(), [inner], create_graph=True)
+    return (slope * slope).sum() + h.sum()
+
+
+def _made_without_gradient(weight, x):
+    with argosy.no_grad():
+        inner = x * weight
+    inner.stop_gradient = False
+    return (inner * weight).sum()
+
+
+def _leaf_of_what_is_written_later(weight, x):
+    h = x * weight
+    inner = h.detach()
+    inner.stop_gradient = False
+    h.add_(argosy.to_tensor(1.0))
+    return (inner * weight + h).sum()
+
+
+@pytest.mark.parametrize(
+    "function", [_penalized, _made_without_gradient, _leaf_of_what_is_written_later]
+)
+def test_gradients_end_at_what_was_detached_though_it_has_one(function):
+    results = []
+    for call in (function, argosy.jit.to_static(function, full_graph=True)):
+        weight = argosy.to_tensor([0.5, -0.3], stop_gradient=False)
+        value = call(weight, argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]]))
+        value.backward()
+        results.append([value.item(), *weight.grad.tolist()])
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-6)
 
 
 def test_a_parameter_is_clipped_through_its_data():

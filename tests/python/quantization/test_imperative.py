@@ -105,7 +105,8 @@ class TestQuantAware:
             ({"activation_quantize_type": "abs_max"}, "activation_quantize_type"),
             ({"quantizable_layer_type": ["Softmax"]}, "quantizable_layer_type"),
             ({"weight_bits": 17}, "weight_bits"),
-            ({"act_quantize_layer": 3}, "act_quant_layer"),
+            ({"act_quantize_layer": 3}, "act_quantize_layer"),
+            ({"weight_preprocess_layer": nn.ReLU()}, "weight_preprocess_layer"),
         ],
     )
     def test_wrong_arguments(self, arguments, what):
@@ -186,6 +187,10 @@ class TestQuantizers:
                 AbsmaxQuantizer(quant_bits=bits)
         with pytest.raises(AssertionError, match="hist_percent: expected a number below 1"):
             HistQuantizer(hist_percent=1.0)
+        one = KLQuantizer(quant_bits=1)
+        one.sample_data(None, (paddle.ones([4]),))
+        with pytest.raises(ValueError, match="quant_bits: expected 2 or more, got 1"):
+            one.cal_thresholds()
         few = KLQuantizer(bins=16)
         few.sample_data(None, (paddle.ones([4]),))
         with pytest.raises(ValueError, match="bins: expected 255 or more for 8 bits, got 16"):
@@ -212,6 +217,28 @@ class TestPTQ:
             watched(paddle.to_tensor(x * 100)).numpy().max(),
             watched(paddle.to_tensor(x * 1000)).numpy().max(),
         )
+
+    def test_a_model_can_be_saved_again(self, tmp_path):
+        ptq = ImperativePTQ(PTQConfig(AbsmaxQuantizer(), PerChannelAbsmaxQuantizer()))
+        model = ptq.quantize(nn.Sequential(nn.Linear(4, 3), nn.ReLU()).eval())
+        x = paddle.randn([5, 4])
+        model(x)
+        for name in ("a", "b"):
+            ptq.save_quantized_model(model, str(tmp_path / name), [paddle.static.InputSpec([5, 4])])
+        first, second = (paddle.jit.load(str(tmp_path / name))(x).numpy() for name in ("a", "b"))
+        np.testing.assert_array_equal(first, second)
+
+    def test_after_a_refusal_a_model_is_observed_still(self, tmp_path):
+        ptq = ImperativePTQ(PTQConfig(AbsmaxQuantizer(), AbsmaxQuantizer()))
+        model = ptq.quantize(nn.Sequential(nn.Linear(2, 2), nn.ReLU()).eval())
+        spec = [paddle.static.InputSpec([1, 2])]
+        model[0](paddle.ones([1, 2]))
+        with pytest.raises(RuntimeError, match="layer '1' has computed nothing"):
+            ptq.save_quantized_model(model, str(tmp_path / "q"), spec)
+        model(paddle.ones([1, 2]) * 3)
+        ptq.save_quantized_model(model, str(tmp_path / "q"), spec)
+        assert type(model[0]).__name__ == "QuantizedLinear"
+        assert float(model[0]._fake_quant_input._scale) == 3.0
 
     def test_a_model_that_computed_nothing(self, tmp_path):
         ptq = ImperativePTQ()
@@ -265,6 +292,23 @@ class TestFusing:
             fused = fuse_utils.fuse_layers(model, [["0", "1"]])
             assert fused is not model and isinstance(model[1], (nn.BatchNorm2D, nn.BatchNorm1D))
             np.testing.assert_allclose(fused(x).numpy(), model(x).numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_each_layer_stays_in_its_mode(self, tmp_path):
+        model = nn.Sequential(nn.Conv2D(1, 2, 1), nn.BatchNorm2D(2), nn.Dropout(), nn.Linear(2, 2))
+        model[2].eval()
+        before = [layer.training for layer in model.sublayers(include_self=True)]
+        fuse_utils.fuse_conv_bn(model)
+        assert [layer.training for layer in model.sublayers(include_self=True)] == before
+        aware = ImperativeQuantAware()
+        aware.quantize(model)
+        before = [layer.training for layer in model.sublayers(include_self=True)]
+        assert True in before and False in before
+        spec = [paddle.static.InputSpec([1, 1, 2, 2])]
+        aware.save_quantized_model(model, str(tmp_path / "q"), spec)
+        assert [layer.training for layer in model.sublayers(include_self=True)] == before
+        with pytest.raises(TypeError):
+            aware.save_quantized_model(model, 3, spec)
+        assert [layer.training for layer in model.sublayers(include_self=True)] == before
 
     def test_what_cannot_be_fused(self):
         with pytest.raises(

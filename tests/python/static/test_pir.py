@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import argosy as paddle
-from argosy import pir, static
+from argosy import _core, pir, static
 from argosy.base import core, framework
 from argosy.base.executor import _fetch_var
 from argosy.pir_utils import IrGuard, OldIrGuard
@@ -135,10 +135,12 @@ class TestInsertion:
             pir.set_insertion_point(inner.ops[0])
         with pytest.raises(NotImplementedError, match="of branches and loops"):
             pir.set_insertion_point_to_block_end(inner)
+        with pytest.raises(TypeError, match="op: expected an Operation, got NoneType"):
+            pir.set_insertion_point(x.get_defining_op())
         z = paddle.exp(y)
         pir.set_insertion_point(y.get_defining_op())
         paddle.sin(z)  # reads what is made later
-        with pytest.raises(ValueError, match="is made"):
+        with pytest.raises(ValueError, match="which 'exp' makes, would be used before it is made"):
             kinds(program)
 
 
@@ -163,6 +165,14 @@ class TestPassManager:
         (got,) = static.Executor().run(program, feed={"x": values}, fetch_list=[z])
         np.testing.assert_allclose(got, 4 * np.tanh(values), rtol=1e-5)
 
+    def test_what_is_wanted_twice_is_kept_once(self, program):
+        y = paddle.tanh(static.data("x", [2]))
+        passes = pir.PassManager()
+        passes.add_pass("constant_folding_pass", {"constant_folding.limit": 1})
+        for _ in range(2):
+            passes.run(program, fetch=[y])
+        assert len(_core.program_describe(program._handle)["outputs"]) == 1
+
     def test_what_nobody_reads_goes(self, program):
         paddle.tanh(static.data("x", [2]))
         passes = pir.PassManager()
@@ -174,6 +184,8 @@ class TestPassManager:
         passes = pir.PassManager()
         with pytest.raises(ValueError, match="there is no pass 'nope'. Do this: use one of common"):
             passes.add_pass("nope")
+        with pytest.raises(ValueError, match="such as 'cse.limit' for 'cse', got 'nope'"):
+            passes.add_pass("cse", {"nope": 1})
         with pytest.raises(TypeError, match="program: expected a Program, got int"):
             passes.run(3)
 

@@ -95,6 +95,8 @@ def test_pieces():
     for axis in ([0], 2, "a"):
         with pytest.raises(ValueError, match=r"\[index_fill\] axis: expected an int from -2 to 1"):
             argosy.index_fill(X, argosy.to_tensor([0]), axis, 1.0)
+    filled = argosy.index_fill(X, argosy.to_tensor([0]), np.int64(-1), 7.0)
+    assert filled[..., 0].min() == filled[..., 0].max() == 7.0
 
 
 def test_indices_are_tensors():

@@ -34,6 +34,17 @@ def test_what_says_more_of_a_value_is_taken():
         (lambda: argosy.Tensor(ONES, zero_copy=True), NotImplementedError, "elements are copied"),
         (lambda: argosy.Tensor(ONES, persistable="a"), TypeError, "persistable: expected True or"),
         (lambda: argosy.Tensor(ONES, *[None] * 6), TypeError, "takes at most 6 arguments"),
+        (
+            lambda: argosy.Tensor(ONES, value=ONES),
+            TypeError,
+            "data is given by name, and there are 1",
+        ),
+        (
+            lambda: argosy.Tensor(2, 3, data=ONES),
+            TypeError,
+            "data is given by name, and there are 2",
+        ),
+        (lambda: argosy.Tensor(ONES, "cpu", place="cpu"), TypeError, "argument 1 is given by pos"),
     ],
 )
 def test_what_is_not_taken_is_named(call, kind, text):
@@ -47,6 +58,8 @@ def test_names_of_old_programs():
     made = argosy.tensor.fill_constant([2], "float32", "1.5", out=out, force_cpu=True)
     assert made.tolist() == out.tolist() == [1.5, 1.5]
     assert argosy.tensor.fill_constant(shape=[1], dtype="bool", value=1, place="cpu").item() is True
+    large = argosy.tensor.fill_constant([1], "int64", "9007199254740993")
+    assert large.item() == 2**53 + 1
     assert core.supports_bfloat16() and core.is_bfloat16_supported(argosy.CPUPlace())
     assert not core.is_float16_supported(argosy.CPUPlace())
     assert core.supports_avx512f() or not core.supports_bfloat16_fast_performance()

@@ -7,7 +7,7 @@ import copy
 from argosy import nn, tensor
 from argosy.tensor import create_parameter
 
-from .utils import find_parent_layer_and_sub_name, replace_layer
+from .utils import evaluating, find_parent_layer_and_sub_name, replace_layer
 
 
 class Identity(nn.Layer):
@@ -119,8 +119,6 @@ def fuse_conv_bn(model):
         >>> type(model[1]).__name__
         'Identity'
     """
-    training = model.training
-    model.eval()
     pairs, conv = [], None
     for name, layer in model.named_sublayers():
         if isinstance(layer, nn.Conv2D):
@@ -128,6 +126,5 @@ def fuse_conv_bn(model):
         elif isinstance(layer, nn.BatchNorm2D) and conv is not None:
             pairs.append([conv, name])
             conv = None
-    fuse_layers(model, pairs, inplace=True)
-    if training:
-        model.train()
+    with evaluating(model):
+        fuse_layers(model, pairs, inplace=True)

@@ -113,16 +113,17 @@ class ImperativePTQ:
         jit.save(model, path, input_spec=input_spec, **config)
 
     def _convert(self, model):
-        """Puts quantized layers in the places of those that were observed."""
+        """Puts quantized layers in the places of those that are observed, which they are no longer."""
         observed = [
             (name, layer)
             for name, layer in model.named_sublayers()
-            if getattr(layer, "_quant_config", None) is not None
+            if getattr(layer, "_quant_config", None) and layer._quant_config.quant_hook_handle
         ]
         for name, layer in observed:
-            layer._quant_config.quant_hook_handle.remove()
             self._find_thresholds(name, layer)
         for name, layer in observed:
+            layer._quant_config.quant_hook_handle.remove()
+            layer._quant_config.quant_hook_handle = None
             if PTQRegistry.is_simulated_quant_layer(layer):
                 replace_layer(model, name, _quantized(layer))
 

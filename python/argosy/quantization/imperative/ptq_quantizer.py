@@ -301,9 +301,14 @@ def kl_threshold(counts, width, bits):
         float.
 
     Raises:
-        ValueError: there are too few bins for the bits.
+        ValueError: there are too few bins for the bits, or there is one bit.
     """
     levels = 2 ** (bits - 1) - 1
+    if levels == 0:
+        raise ValueError(
+            "[KLQuantizer] quant_bits: expected 2 or more, got 1: rounding to no number but 0 loses all. Do"
+            " this: pass 8."
+        )
     start = (len(counts) - 1) // 2
     if start < levels:
         raise ValueError(

@@ -113,13 +113,12 @@ class ImperativeQuantAware:
         for what, bits in (("weight_bits", weight_bits), ("activation_bits", activation_bits)):
             ok = isinstance(bits, int) and 0 <= bits <= 16
             _require(what, ok, "an int of at most 16", bits, "pass 8")
-        makers = {
-            "weight_pre_layer": weight_preprocess_layer,
-            "act_pre_layer": act_preprocess_layer,
-            "weight_quant_layer": weight_quantize_layer,
-            "act_quant_layer": act_quantize_layer,
-        }
-        for what, maker in makers.items():
+        for what, maker in (
+            ("weight_preprocess_layer", weight_preprocess_layer),
+            ("act_preprocess_layer", act_preprocess_layer),
+            ("weight_quantize_layer", weight_quantize_layer),
+            ("act_quantize_layer", act_quantize_layer),
+        ):
             ok = maker is None or (isinstance(maker, type) and issubclass(maker, nn.Layer))
             _require(what, ok, "a type of layers or None", maker, "pass the class")
         self.fuse_conv_bn = fuse_conv_bn
@@ -130,7 +129,10 @@ class ImperativeQuantAware:
             "moving_rate": moving_rate,
             "weight_quantize_type": weight_quantize_type,
             "activation_quantize_type": activation_quantize_type,
-            **makers,
+            "weight_pre_layer": weight_preprocess_layer,
+            "act_pre_layer": act_preprocess_layer,
+            "weight_quant_layer": weight_quantize_layer,
+            "act_quant_layer": act_quantize_layer,
         }
 
     def quantize(self, model):
@@ -201,8 +203,5 @@ class ImperativeQuantAware:
                 "[ImperativeQuantAware.save_quantized_model] onnx_format=True: steps to codes and back"
                 " are not made of these layers. Do this: use quantization.QAT, whose convert makes them."
             )
-        training = layer.training
-        layer.eval()
-        jit.save(layer, path, input_spec=input_spec, **config)
-        if training:
-            layer.train()
+        with utils.evaluating(layer):
+            jit.save(layer, path, input_spec=input_spec, **config)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from argosy import nn
 from argosy.nn import quant
 from argosy.nn.quant import quant_layers
@@ -41,6 +43,24 @@ def check_model(who, model):
         raise AssertionError(
             f"[{who}] model: expected a Layer, got {type(model).__name__}. Do this: pass the model."
         )
+
+
+@contextlib.contextmanager
+def evaluating(model):
+    """Within the context all layers of a model are in evaluation; then each is in the mode that it was in, as
+    is a layer that took the place of another one."""
+    modes = {
+        name: (layer, layer.training) for name, layer in model.named_sublayers(include_self=True)
+    }
+    model.eval()
+    try:
+        yield
+    finally:
+        for layer, training in modes.values():
+            layer.training = training
+        for name, layer in model.named_sublayers(include_self=True):
+            if name in modes:
+                layer.training = modes[name][1]
 
 
 def find_parent_layer_and_sub_name(model, name):

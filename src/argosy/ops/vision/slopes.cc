@@ -1,5 +1,4 @@
 #include "argosy/ops/vision/slopes.h"
-#include "argosy/ops/operands.h"
 
 #include <algorithm>
 #include <vector>
