@@ -274,6 +274,16 @@ class _InCell(_Read):
         self.cell.cell_contents = value
 
 
+# What Python calls for an operator or statement; rewritten code does not.
+_OPERATORS = [
+    f"__{n}__"
+    for n in (
+        "getitem contains iter next len bool int float index add radd sub rsub mul rmul truediv rtruediv"
+        " floordiv mod pow rpow matmul rmatmul neg lt le gt ge enter get"
+    ).split()
+]
+
+
 def _on_layer(layer, name):
     own = layer.__dict__
     found = own.get(name, _MISSING)
@@ -303,6 +313,7 @@ class Reads:
         if key not in self._found:
             self._found[key] = (owner, None)  # keeps the id from another object
             self._found[key] = (owner, self._place(owner, name, value))
+            self._operated(value)
 
     def of_layer(self, layer, name, value):
         """An attribute, parameter, sublayer or buffer of a Layer was read."""
@@ -310,6 +321,7 @@ class Reads:
         if key in self._found or name in _OWN or not _told(value):
             return
         self._found[key] = (layer, None)
+        self._operated(value)
         if _on_layer(layer, name) is not value:
             if not _of_library(type(layer)):
                 self._found[key] = (layer, _class_attribute(layer, name, value))
@@ -367,6 +379,7 @@ class Reads:
         key = (id(scope), name)
         if key not in self._found:
             self._found[key] = (scope, _InDict(scope, name, value) if _told(value) else None)
+            self._operated(value)
         self._follow(value, chain, rewritten)
 
     def _cell(self, cell, chain, rewritten):
@@ -378,7 +391,23 @@ class Reads:
         if key not in self._found:
             told = _told(value) and chain[0] != "__class__"
             self._found[key] = (cell, _InCell(cell, chain[0], value) if told else None)
+            self._operated(value)
         self._follow(value, chain, rewritten)
+
+    def _operated(self, value):
+        """An object whose class has operators in Python, which read it unseen: all that is in it counts."""
+        kind = type(value)
+        own = getattr(value, "__dict__", None) if kind.__module__ != "builtins" else None
+        if (
+            type(own) is not dict
+            or is_operand(value)
+            or _of_library(kind)
+            or hasattr(kind, "forward")
+        ):
+            return
+        methods = (getattr(kind, name, None) for name in _OPERATORS)
+        if any(type(m) is types.FunctionType and not _of_library(m) for m in methods):
+            self._found.setdefault((id(value), "__dict__"), (value, _Asked(value, "__dict__", own)))
 
     def _follow(self, value, chain, rewritten):
         if rewritten:

@@ -422,6 +422,27 @@ def test_unchanged_state_costs_no_capture(captures):
     assert len(captures) == 1
 
 
+def test_objects_with_operators(captures):
+    class Table:
+        def __init__(self):
+            self.items = {"k": 2.0}
+
+        def __getitem__(self, name):
+            return self.items[name]
+
+    table, holder = Table(), Plain()
+    holder.inner = table
+
+    @captured
+    def f(x):
+        return x * table["k"] + holder.inner["k"]
+
+    for k in (2.0, 3.0, 2.0):
+        table.items["k"] = k
+        same(f(x()), x() * k + k)
+    assert len(captures) == 2
+
+
 def test_attributes_that_come_to_be():
     holder = Plain()
 
