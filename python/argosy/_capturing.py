@@ -9,9 +9,27 @@ from argosy import _core
 class _Thread(threading.local):
     capturing = 0  # functions, one called by the other
     exchanging = None  # of the outermost: layers that exchange gradients between processes
+    reads = None  # what the function that is captured reads of Python's state (jit.reads)
 
 
 _thread = _Thread()
+
+
+class _World:
+    epoch = object()  # another one after each change of an attribute of any Layer
+
+
+world = _World()
+
+
+def reads_of_thread():
+    """What collects the reads of the function that is captured on this thread, or None."""
+    return _thread.reads
+
+
+def set_reads_of_thread(reads):
+    """Sets what collects them."""
+    _thread.reads = reads
 
 
 def capturing():

@@ -41,6 +41,8 @@ __all__ = [
 _enabled = True
 MOST_FORMS = 64  # specializations that a function keeps, the newest
 MOST_NUMBERS = 16  # of them that differ in nothing but Python numbers
+MOST_STATES = 8  # of one form, that differ in the Python state that the function read
+MOST_WRITING = 3  # captures of one form that each changed the state that they read
 
 
 def enable_to_static(enable_to_static_bool):
@@ -141,6 +143,9 @@ def to_static(
     there is a Program for each, and after 16 the function runs as Python for further ones, with one
     warning, unless full_graph is True: pass such a number as a tensor.
 
+    Attributes and variables that the function reads are part of the form, unless full_graph is True: a call
+    after `net.k = 3` computes with 3. What changes them itself runs as Python, with a warning.
+
     Args:
         function (callable | Layer, optional): A Layer is returned with its forward captured.
         input_spec (list | tuple, optional): InputSpecs, one for each argument; sizes -1 make one
@@ -235,6 +240,8 @@ class StaticFunction:
         self._full_graph = full_graph
         self._cache = {}
         self._numbers = {}  # form without its numbers -> Varying
+        self._others = {}  # form -> specializations for other states than the newest one's
+        self._writing = {}  # form -> captures in a row that changed what they read
         self._signature = None
         self._layers = None
         functools.update_wrapper(self, function, updated=())
@@ -356,8 +363,8 @@ class StaticFunction:
             args = self._input_spec
         bound = self._bind(args, kwargs)
         key, tensors = self._key(bound)
-        captured = self._cache.get(key)
-        if captured is None:
+        captured = self._find(key)
+        if captured is None or captured is self:
             captured = self._capture(bound, tensors)
             self._keep(key, captured)
         return captured
@@ -376,7 +383,7 @@ class StaticFunction:
             return function(*args, **kwargs)
         bound = self._bind(args, kwargs)
         key, tensors = self._key(bound)
-        captured = self._cache.get(key, self)
+        captured = self._find(key)
         if captured is self:
             general, varying, numbers = self._varying(key)
             if varying is not None:
@@ -384,8 +391,10 @@ class StaticFunction:
                 if opened is not None:
                     places = sorted(varying.places)
                     return opened(tensors + [as_feed(numbers[i]) for i in places])
-                if self._counts_up(varying, numbers, bound):
+                if key not in self._cache and self._counts_up(varying, numbers, bound):
                     return function(*args, **kwargs)
+            if self._too_many_states(key):
+                return function(*args, **kwargs)
             try:
                 captured = self._capture(bound, tensors)
             except Exception as error:
@@ -393,6 +402,9 @@ class StaticFunction:
                     raise
                 captured = None
                 reason = error
+            if captured is not None and captured.written:
+                self._count_writing(key, captured.written)
+                return function(*args, **kwargs)
             self._keep(key, captured)
             if captured is None:
                 result = function(*args, **kwargs)  # raises itself if the program is wrong
@@ -406,10 +418,58 @@ class StaticFunction:
             return function(*args, **kwargs)
         return captured(tensors)
 
+    def _find(self, key):
+        """The specialization of a form for the state of Python as it is now; self: there is none."""
+        captured = self._cache.get(key, self)
+        if captured is self or captured is None or captured.reads is None or captured.reads.hold():
+            return captured
+        for other in self._others.get(key, ()):
+            if other is not None and other.reads.hold():
+                return other
+        return self
+
     def _keep(self, key, captured):
-        if len(self._cache) >= MOST_FORMS:
-            del self._cache[next(iter(self._cache))]
+        self._writing.pop(key, None)
+        old = self._cache.get(key)
+        if old is not None and old.reads is not None:
+            self._others.setdefault(key, []).append(old)
+        elif len(self._cache) >= MOST_FORMS and key not in self._cache:
+            oldest = next(iter(self._cache))
+            del self._cache[oldest]
+            self._others.pop(oldest, None)
         self._cache[key] = captured
+
+    def _too_many_states(self, key):
+        """Whether a form runs as Python in a further state, as it was captured for so many."""
+        others = self._others.get(key, ())
+        if len(others) < MOST_STATES - 1:
+            return False
+        if len(others) == MOST_STATES - 1:
+            names = ", ".join(dict.fromkeys(self._cache[key].reads.changed()))
+            others.append(None)
+            warnings.warn(
+                f"[to_static] {self._where()} was captured {MOST_STATES} times for Python state that it"
+                f" reads and that changes ({names}); for further values it runs as Python. Do this: keep"
+                " the value in a tensor, or pass it as an argument.",
+                stacklevel=3,
+            )
+        return True
+
+    def _count_writing(self, key, written):
+        """Counts a capture that changed what it had read: after some, the form runs as Python."""
+        if len(self._writing) >= MOST_FORMS and key not in self._writing:
+            del self._writing[next(iter(self._writing))]
+        count = self._writing[key] = self._writing.get(key, 0) + 1
+        if count < MOST_WRITING:
+            return
+        names = ", ".join(dict.fromkeys(read.name for read in written))
+        self._keep(key, None)
+        warnings.warn(
+            f"[to_static] {self._where()} runs as Python, because it changes Python state that it reads"
+            f" ({names}), which a Program cannot. Do this: keep the value in a tensor (a buffer of the"
+            " layer), or change it outside.",
+            stacklevel=3,
+        )
 
     def _varying(self, key):
         """(the form without its numbers, what is known of such calls, this one's numbers)."""
@@ -426,10 +486,15 @@ class StaticFunction:
         places = varying.places | varying.changed(numbers)
         if varying.closed or not places or not all(may_be_open(numbers[i]) for i in places):
             return None
-        captured = self._cache.get((general, places))
-        if captured is None:
+        captured = self._find((general, places))
+        if captured is self:
+            if self._too_many_states((general, places)):
+                varying.closed = True
+                return None
             try:
                 captured = self._capture_open(bound, tensors, places)
+                if captured.written:
+                    raise Decided
             except (Exception, Decided):
                 varying.closed = True
                 return None
@@ -583,7 +648,8 @@ class StaticFunction:
         args, kwargs = pack_sequence_as(packed, leaves)
         function = self.dygraph_function
         try:
-            return _capture.capture(function, args, kwargs, symbols, program)
+            capture = _capture.capture if self._full_graph else _capture.capture_with_reads
+            return capture(function, args, kwargs, symbols, program)
         except Exception as error:
             # Without its source it is traced as it is, which control flow on tensors ends.
             reason = why_not(self._function)

@@ -6,7 +6,8 @@ from argosy._support import is_operand
 from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
-from .transform import checked_outputs, transform
+from .reads import note_function, noting_reads
+from .transform import checked_outputs, transform, why_not
 
 _executor = None
 
@@ -32,8 +33,12 @@ class Captured:
     """One specialization of a function: a Program, what it takes and what it gives back.
 
     program: the core Program; inputs, outputs: its symbolic tensors; structure: the function's
-    result with a Leaf for each tensor; exchanging: what `noting` found.
+    result with a Leaf for each tensor; exchanging: what `noting` found; reads: the Python state that
+    it holds for, None for any; written: what of that state the function itself has changed.
     """
+
+    reads = None
+    written = ()
 
     def __init__(self, program, inputs, outputs, structure, exchanging=()):
         self.program = program
@@ -166,6 +171,21 @@ class _Form:
 
     def __init__(self, shape):
         self.shape = shape
+
+
+def capture_with_reads(function, args, kwargs, symbols, program):
+    """capture(..), with the Python state that the function read. What it changed of that is put back."""
+    with noting_reads() as reads:
+        plain = getattr(function, "__func__", function)
+        note_function(plain, why_not(plain) is None)
+        try:
+            captured = capture(function, args, kwargs, symbols, program)
+        except BaseException:
+            reads.settle()
+            raise
+        written = reads.settle()
+    captured.reads, captured.written = reads, written
+    return captured
 
 
 def capture(function, args, kwargs, symbols, program):

@@ -336,6 +336,9 @@ def test_numbers_that_decide_are_values_still():
                 assert got[1] == n + 1 and type(got[1]) is int
                 got, expected = got[0], expected[0]
             assert got.tolist() == expected.tolist(), (function.__name__, n)
+        if function is kept_in_a_list:  # it changes what it reads
+            assert not any(f.program_cache.values())
+            continue
         assert len(f.program_cache) == 4, function.__name__
     assert all(type(n) is int for n in kept[-2:]) and type(holder.last) is int
 

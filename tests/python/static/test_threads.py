@@ -141,7 +141,7 @@ def test_capture_is_of_one_thread():
     try:
         seen = []
 
-        @argosy.jit.to_static
+        @argosy.jit.to_static(full_graph=True)
         def function(x):
             seen.append((capture.capturing(), in_thread(capture.capturing)))
             return x * 2

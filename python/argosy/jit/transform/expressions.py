@@ -119,8 +119,24 @@ class Expressions(ast.NodeTransformer):
     def visit_Attribute(self, node):
         """x.shape  ->  rt.shape(x), x.size -> rt.size(x): sizes may be decided by a Program."""
         self.generic_visit(node)
-        if node.attr in ("shape", "size") and isinstance(node.ctx, ast.Load):
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        if node.attr in ("shape", "size"):
             return self._at(node, call(node.attr, node.value))
+        return self._reading(node)
+
+    def visit_AugAssign(self, node):
+        """x.a += b  ->  rt.attr(x, "a").a += b"""
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Attribute):
+            self._reading(node.target)
+        return node
+
+    def _reading(self, node):
+        """x.a  ->  rt.attr(x, "a").a: the capture under way is told of the read."""
+        told = call("attr", node.value, ast.Constant(value=node.attr))
+        node.value = ast.copy_location(told, node.value)
+        ast.fix_missing_locations(node)
         return node
 
     def visit_Lambda(self, node):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
+from argosy._capturing import world
 from argosy._support import WrongTypeError, alias
 from argosy.base.parameter import EagerParamBase
 
@@ -24,6 +25,7 @@ class _IndexedLayers(Layer):
 
     def _replace_all(self, layers):
         self._sub_layers.clear()
+        world.epoch = object()
         for number, layer in enumerate(layers):
             self.add_sublayer(str(number), layer)
 
@@ -89,6 +91,7 @@ class Sequential(_IndexedLayers):
                 del self._sub_layers[name]
         else:
             del self._sub_layers[key if isinstance(key, str) else self._key_at(key)]
+        world.epoch = object()
 
     def append(self, module):
         """Add a layer at the end.
@@ -301,6 +304,7 @@ class LayerDict(Layer):
 
     def __delitem__(self, key):
         del self._sub_layers[key]
+        world.epoch = object()
 
     def __len__(self):
         return len(self._sub_layers)
@@ -314,6 +318,7 @@ class LayerDict(Layer):
     def clear(self):
         """Remove all layers."""
         self._sub_layers.clear()
+        world.epoch = object()
 
     def pop(self, key):
         """Remove a layer.
@@ -324,7 +329,9 @@ class LayerDict(Layer):
         Returns:
             The layer.
         """
-        return self._sub_layers.pop(key)
+        layer = self._sub_layers.pop(key)
+        world.epoch = object()
+        return layer
 
     def keys(self):
         """The names of the layers.
@@ -407,6 +414,7 @@ class ParameterList(Layer):
 
     def __setitem__(self, key, parameter):
         self._parameters[str(key)] = _as_parameter(parameter)
+        world.epoch = object()
 
     def __len__(self):
         return len(self._parameters)

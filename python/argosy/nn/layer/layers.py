@@ -7,6 +7,7 @@ import weakref
 from collections import OrderedDict
 
 from argosy import tensor as _tensor
+from argosy._capturing import world
 from argosy._framework import in_dynamic_mode
 from argosy._support import alias, is_operand, renamed
 from argosy.base import unique_name
@@ -56,6 +57,7 @@ class HookRemoveHelper:
             hooks = reference()
             if hooks is not None:
                 hooks.pop(self._hook_id, None)
+        world.epoch = object()
 
 
 class Layer(LayerMembers, LayerState):
@@ -261,6 +263,7 @@ class Layer(LayerMembers, LayerState):
         flags = self._forward_pre_hooks_with_kwargs_flag
         handle = HookRemoveHelper(self._forward_pre_hooks, extra_hook_dict=[flags])
         self._forward_pre_hooks[handle._hook_id] = hook
+        world.epoch = object()
         if with_kwargs:
             flags[handle._hook_id] = True
         if prepend:
@@ -291,6 +294,7 @@ class Layer(LayerMembers, LayerState):
         always = self._forward_post_hooks_always_called
         handle = HookRemoveHelper(self._forward_post_hooks, extra_hook_dict=[flags, always])
         self._forward_post_hooks[handle._hook_id] = hook
+        world.epoch = object()
         if with_kwargs:
             flags[handle._hook_id] = True
         if always_call:
@@ -416,6 +420,7 @@ class Layer(LayerMembers, LayerState):
                 "Do this: make it with create_parameter."
             )
         self._parameters[name] = parameter
+        world.epoch = object()
         return parameter
 
     def register_parameter(self, name, param):
@@ -463,6 +468,7 @@ class Layer(LayerMembers, LayerState):
                 f"{type(sublayer).__name__}. Do this: pass an instance of nn.Layer."
             )
         self._sub_layers[name] = sublayer
+        world.epoch = object()
         return sublayer
 
     def add_module(self, name, module):
@@ -519,6 +525,7 @@ class Layer(LayerMembers, LayerState):
                 "this: use argosy.to_tensor."
             )
         self._buffers[name] = tensor
+        world.epoch = object()
         if persistable:
             self._non_persistable_buffer_names_set.discard(name)
         else:
@@ -536,6 +543,10 @@ class Layer(LayerMembers, LayerState):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
+        self._assign_attribute(name, value)
+        world.epoch = object()  # captured functions look again at what they read
+
+    def _assign_attribute(self, name, value):
         own = self.__dict__
         if isinstance(getattr(type(self), name, None), property):
             object.__setattr__(self, name, value)
@@ -601,8 +612,10 @@ class Layer(LayerMembers, LayerState):
                 del members[name]
                 if group == "_buffers":
                     self._non_persistable_buffer_names_set.discard(name)
+                world.epoch = object()
                 return
         object.__delattr__(self, name)
+        world.epoch = object()
 
     def __dir__(self):
         return [

@@ -5,7 +5,7 @@ import functools
 import os
 import types
 
-from argosy.jit import numbers
+from argosy.jit import numbers, reads
 
 from . import builders, iterables
 from .arrays import TensorList
@@ -66,10 +66,14 @@ def _replacement(function):
         return function if made is function.__func__ else types.MethodType(made, function.__self__)
     if kind is types.BuiltinFunctionType or kind is type:
         try:
-            return _BUILTINS.get(function, function)
+            made = _BUILTINS.get(function, function)
         except TypeError:  # a builtin method of an object that cannot be hashed
             return function
+        if made is not function or kind is not type:
+            return made
     if isinstance(function, type):
+        if not is_library(function):
+            reads.note_function(function.__init__, False)
         return function
     if kind is functools.partial:
         made = call(function.func)
@@ -80,13 +84,16 @@ def _replacement(function):
 
 
 def _function(function):
-    from .. import transform
+    from .. import transform, why_not
 
     if getattr(function, "_argosy_not_to_static", False):
+        reads.note_function(function, False)
         return function
     if is_library(function):
         return _taking_lists(function)
-    return transform(function)
+    made = transform(function)
+    reads.note_function(function, made is not function or why_not(function) is None)
+    return made
 
 
 def _mark(x, name):
@@ -129,6 +136,7 @@ class converted_forwards:
 
     def __enter__(self):
         for x in self._layer.sublayers(include_self=True):
+            reads.note_hooks(x)
             forward = x.forward
             original = getattr(forward, "_argosy_original", None)
             if original is not None:
@@ -213,6 +221,18 @@ def _item(x, *index):
 _READERS = {"item": _item, "numpy": lambda x, *args: x}
 
 
+def _getattr(x, name, *default):
+    if type(name) is str:
+        reads.note_attribute(x, name)
+    return builtins.getattr(x, name, *default)
+
+
+def _hasattr(x, name):
+    if type(name) is str:
+        reads.note_attribute(x, name)
+    return builtins.hasattr(x, name)
+
+
 def _extreme(python, name):
     def choose(*args, **kwargs):
         values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
@@ -259,13 +279,22 @@ _BUILTINS = {
     min: _extreme(min, "minimum"),
     all: _quantified(all, lambda a, b: builders.both(a, b)),
     any: _quantified(any, lambda a, b: builders.either(a, b)),
+    getattr: _getattr,
+    hasattr: _hasattr,
     map: _applied(map),
     filter: _applied(filter),
 }
 
 
+def attr(x, name):
+    """x, whose attribute `name` is read next."""
+    reads.note_attribute(x, name)
+    return x
+
+
 def shape(x):
     """x.shape; sizes that a Program decides are values of it."""
+    reads.note_attribute(x, "shape")
     sizes = x.shape
     if builders.is_symbolic(x) and any(d < 0 for d in sizes):
         return [builders.size(x, i) if d < 0 else d for i, d in enumerate(sizes)]
@@ -276,4 +305,5 @@ def size(x):
     """x.size; the number of elements may be a value of a Program."""
     if builders.is_symbolic(x) and any(d < 0 for d in x.shape):
         return builders.numel(x)
+    reads.note_attribute(x, "size")
     return x.size
