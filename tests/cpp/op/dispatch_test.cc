@@ -163,12 +163,12 @@ TEST_F(Dispatch, InputsTellWhereEachBegins) {
 }
 
 TEST_F(Dispatch, WhatIsMissingIsAnError) {
-  EXPECT_EQ(error_of(ErrorKind::type,
+  EXPECT_EQ(error_of(ErrorKind::operand,
                      [] {
                        call(probe_pair_op.def(), {number(1), Tensor()});
                      }),
             "[probe_pair] y is missing: expected a Tensor, got None. Do this: pass a Tensor.");
-  EXPECT_EQ(error_of(ErrorKind::type,
+  EXPECT_EQ(error_of(ErrorKind::operand,
                      [] {
                        call(probe_lists_op.def(), {Tensor(), number(1), Tensor()}, {1, 2, 3, 3});
                      }),

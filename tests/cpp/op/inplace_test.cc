@@ -70,7 +70,7 @@ TEST(Inplace, AResultOfAnotherShapeIsRefused) {
 }
 
 TEST(Inplace, AMissingXIsAnError) {
-  EXPECT_EQ(error_of(ErrorKind::type,
+  EXPECT_EQ(error_of(ErrorKind::operand,
                      [] {
                        inplace("add", {Tensor(), number(1)});
                      }),
