@@ -3,6 +3,8 @@
 import functools
 import warnings
 
+import numpy as np
+
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
@@ -321,6 +323,13 @@ def sizes(function):
         return function(*args, **options)
 
     return wrapper
+
+
+def alone(value):
+    """The number in a NumPy array of one element or a number of NumPy; anything else as it is."""
+    return (
+        value.item() if isinstance(value, (np.ndarray, np.generic)) and value.size == 1 else value
+    )
 
 
 def checked_tensors(name, what, value, holes=False):

@@ -103,6 +103,16 @@ Tensor known(PyObject* o) {
   return value.defined() ? value : t;
 }
 
+// A NumPy array of one element stands for the number in it, as a tensor does.
+PyObject* number_in_array(PyObject* o, Py& holder) {
+  if (is_tensor(o) || PyNumber_Check(o) == 0 || !PyObject_HasAttrString(o, "__array_interface__"))
+    return o;
+  holder = Py(PyObject_CallMethod(o, "item", nullptr));
+  if (holder) return holder.get();
+  PyErr_Clear();  // it has several
+  return o;
+}
+
 int64_t number_of(const op::OpDef& op, const op::Field& f, PyObject* o) {
   const int64_t v = PyLong_AsLongLong(o);
   if (v == -1 && PyErr_Occurred()) fail_attr(op, f, "an integer of 64 bits", o);
@@ -124,6 +134,11 @@ int64_t parse_int(const op::OpDef& op, const op::Field& f, PyObject* o) {
     fail_attr(op, f, "an int", o);
   }
   Py index(PyNumber_Index(o));
+  if (!index) {
+    PyErr_Clear();
+    Py number;
+    if (PyObject* alone = number_in_array(o, number); alone != o) return parse_int(op, f, alone);
+  }
   if (!index) fail_attr(op, f, "an int", o);
   return number_of(op, f, index.get());
 }
@@ -137,7 +152,8 @@ int64_t parse_int_item(const op::OpDef& op, const op::Field& f, PyObject* o) {
 double parse_real(const op::OpDef& op, const op::Field& f, PyObject* o) {
   if (PyFloat_CheckExact(o)) return PyFloat_AS_DOUBLE(o);
   if (PyUnicode_Check(o)) fail_attr(op, f, "a number", o);
-  double v = PyFloat_AsDouble(o);
+  Py number;
+  double v = PyFloat_AsDouble(number_in_array(o, number));
   if (v == -1.0 && PyErr_Occurred()) fail_attr(op, f, "a number", o);
   return v;
 }
@@ -296,18 +312,24 @@ void parse_attr(const op::OpDef& op, const op::Field& f, PyObject* o, void* attr
       each(op, f, o, [&](PyObject* item) { list.push_back(to_dtype(item)); });
       return;
     }
-    case FieldKind::scalar:
+    case FieldKind::scalar: {
+      Py number;
+      if (!is_tensor(o) && !is_number(o)) o = number_in_array(o, number);
       if (!is_tensor(o) && !is_number(o)) fail_attr(op, f, "a number", o);
       at<op::Scalar>(attrs, f) = to_scalar(o);
       return;
-    case FieldKind::optional_scalar:
+    }
+    case FieldKind::optional_scalar: {
       if (o == Py_None) {
         at<std::optional<op::Scalar>>(attrs, f).reset();
         return;
       }
+      Py number;
+      if (!is_tensor(o) && !is_number(o)) o = number_in_array(o, number);
       if (!is_tensor(o) && !is_number(o)) fail_attr(op, f, "a number", o);
       at<std::optional<op::Scalar>>(attrs, f) = to_scalar(o);
       return;
+    }
     case FieldKind::int_array:
       return parse_int_array(op, f, o, at<op::IntArray>(attrs, f));
   }

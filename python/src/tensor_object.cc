@@ -583,18 +583,25 @@ op::Scalar element(PyObject* self, const char* what) {
   return to_scalar(self);
 }
 
+op::Scalar real_element(PyObject* self, const char* what) {
+  op::Scalar s = element(self, what);
+  ARGOSY_CHECK(s.kind != op::Scalar::Kind::complex, type)
+      << what << ": a complex number has no order, got " << tensor_of(self)
+      << ". Do this: take complex(..) of it, or its .real().";
+  return s;
+}
 int nb_bool(PyObject* self) {
   return guarded_int([&] { return element(self, "bool()").c != 0.0 ? 1 : 0; });
 }
 PyObject* nb_int(PyObject* self) {
   return guarded_object([&] {
-    op::Scalar s = element(self, "int()");
+    op::Scalar s = real_element(self, "int()");
     return s.kind == op::Scalar::Kind::real ? PyLong_FromDouble(s.real())
                                             : PyLong_FromLongLong(s.integer());
   });
 }
 PyObject* nb_float(PyObject* self) {
-  return guarded_object([&] { return PyFloat_FromDouble(element(self, "float()").real()); });
+  return guarded_object([&] { return PyFloat_FromDouble(real_element(self, "float()").real()); });
 }
 PyObject* nb_index(PyObject* self) {
   return guarded_object([&]() -> PyObject* {

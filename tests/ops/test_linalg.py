@@ -164,6 +164,7 @@ CASES = [
          errors=[([A(2, 3), A(4, 3)], {}, ValueError, "last size of x must be the first of weight"),
                  ([A(2, 3), A(3, 4), A(3)], {}, ValueError, "one element for each output"),
                  ([A(2, 3), A()], {}, ValueError, "weight [in, out]")]),
+    Case("linear", [A(2, 3), A(3, 4), A(4)], ref=lambda x, w, b: x @ w + b, tol=8, dtypes=(*INT, *COMPLEX), note="kinds"),
     Case("linear", [A(2, 3), A(3), A(2)], ref=lambda x, w, b: x @ w + b, tol=8, note="vector",
          shapes=[[(5, 2, 3), (3,), (1,)], [(5, 2, 3), (5, 3, 4), (4,)], [(2, 3), (3, 4), (1,)],
                  [(2, 3), (3, 4), (2, 2, 4)], [(3,), (3,), (1,)]]),

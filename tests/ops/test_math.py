@@ -230,6 +230,7 @@ FUNCTIONS = [
     Case("logit", [A(2, 3, low=-1, high=2)], {"eps": 0.2}, dtypes=FLOAT, tol=8,
          ref=lambda x, eps: sp.logit(np.clip(x, eps, 1 - eps))),
     Case("sinc", X, ref=np.sinc, elementwise=True, tol=8),
+    Case("sinc", X, ref=np.sinc, tol=8, dtypes=COMPLEX, note="complex"),
     Case("sinc", [np.array([0.0, 1.0])], ref=np.sinc, dtypes=("float64",), tol=1000,
          note="at 0"),
 ]

@@ -89,6 +89,7 @@ CASES = [
     Case("temporal_shift", [A(4, 2, 2, 5)], {"seg_num": 2, "shift_ratio": 0.4, "data_format": "NHWC"}, ref=temporal_shift, dtypes=WIDE),
     Case("embedding", [IDS, A(4, 3)], ref=embedding, dtypes=("float16", "float32", "float64"), covers=["embedding_grad"],
          errors=[([np.array([4]), A(4, 3)], {}, ValueError, "index 4 is out of range"), ([A(2), A(4, 3)], {}, NotImplementedError, "int32 or int64")]),
+    Case("embedding", [IDS, A(4, 3)], ref=embedding, dtypes=("complex64", "complex128"), covers=["embedding_grad"], note="complex"),
     Case("embedding", [IDS, A(4, 3)], {"padding_idx": 3}, ref=embedding, dtypes=WIDE),
     Case("embedding", [np.zeros((0, 2), "int64"), A(4, 3)], ref=embedding, dtypes=WIDE, note="empty"),
     Case("one_hot", [IDS], {"num_classes": 5}, ref=lambda x, num_classes: np.eye(5)[x], out="float32", dtypes=("int64",),

@@ -19,6 +19,7 @@ class DenseTensor:
     Args:
         tensor (Tensor, optional): The value.
         owner (tuple, optional): A scope and a name in it, whose value this follows.
+        writes_through (bool): Whether what ``set`` takes becomes the value of tensor itself.
 
     Example:
         >>> t = argosy.static.DenseTensor()
@@ -27,8 +28,9 @@ class DenseTensor:
         ([3, 2], 6.0)
     """
 
-    def __init__(self, tensor=None, owner=None):
+    def __init__(self, tensor=None, owner=None, writes_through=False):
         self._own = tensor
+        self._writes_through = writes_through
         self._owner = owner  # (Scope, name)
         self._lengths = None  # of the sequences whose rows these are
 
@@ -62,6 +64,8 @@ class DenseTensor:
         value.persistable = True
         if self._owner is not None:
             _core.scope_set(self._owner[0]._handle, self._owner[1], value)
+        elif self._writes_through:
+            self._own._set_data(value)
         else:
             self._own = value
 
@@ -173,7 +177,10 @@ class DenseTensor:
 
     def _clear(self):
         """Forgets the value of a tensor that belongs to no scope."""
-        self._own = None
+        if self._writes_through:
+            self._own._clear()
+        else:
+            self._own = None
 
     def _copy(self, place):
         """Another tensor with the same values."""
@@ -195,7 +202,7 @@ class DenseTensor:
     _set_complex64_element = _set_complex128_element = _set_element
 
     def _is_initialized(self):
-        return self._tensor is not None
+        return self._tensor is not None and not (self._writes_through and self._own.size == 0)
 
     def _dtype(self):
         return self._known().dtype
@@ -205,6 +212,19 @@ class DenseTensor:
 
     def _numel(self):
         return self._known().size
+
+    def _ptr(self):
+        return self._known().data_ptr()
+
+    def _layout(self):
+        return "NCHW"  # whatever the shape: Paddle's name for C order
+
+    def _slice(self, begin, end):
+        """Rows begin to end - 1, in the same memory."""
+        return DenseTensor(self._known()._slice(begin, end))
+
+    def _to_dlpack(self):
+        return self._known().__dlpack__()
 
     def __repr__(self):
         return f"DenseTensor({self._tensor!r})"

@@ -61,6 +61,7 @@ def grad(
         list[Tensor]: One for each input, of its shape and dtype.
 
     Raises:
+        RuntimeError: inputs names one twice.
         ValueError: only_inputs is False, an argument is of another kind, or an input is not used.
 
     Example:
@@ -87,6 +88,10 @@ def grad(
             )
     outputs = checked_tensors("grad", "outputs", outputs)
     inputs = checked_tensors("grad", "inputs", inputs)
+    if len({id(t) for t in inputs}) != len(inputs):
+        raise RuntimeError(
+            "(AlreadyExists) [grad] inputs names a tensor twice. Do this: name each once."
+        )
     seeds = checked_seeds("grad", "grad_outputs", grad_outputs, outputs)
     stops = list(no_grad_vars) if isinstance(no_grad_vars, set) else no_grad_vars
     if stops is None or (isinstance(stops, (list, tuple)) and not stops):

@@ -216,22 +216,37 @@ def _zero_grads(self):
 
 @method
 def _grad_name(self):
-    """The name of the gradient; an error if there is none."""
-    return _need_gradient(self, "_grad_name").name
+    """The name of the gradient, "" if there is none."""
+    return "" if self.grad is None else self.grad.name
 
 
 @method
 def _grad_value(self):
-    """The gradient; an error if there is none."""
-    return _need_gradient(self, "_grad_value")
+    """The gradient, or None."""
+    return self.grad
 
 
-def _need_gradient(tensor, who):
-    if tensor.grad is None:
-        raise ValueError(
-            f"(InvalidArgument) [{who}] the tensor has no gradient. Do this: call backward() first."
-        )
-    return tensor.grad
+@method
+def _clear(self):
+    """Lets go of the memory: the tensor has no elements afterwards, and its dtype."""
+    self._set_data(_ops.empty([0], self.dtype))
+
+
+method(_clear, "_clear_data")
+method(_clear, "_clear_dataptr")
+method(_clear, "_clear_to_zero_allocation")
+
+
+@method
+def _is_dense_tensor_hold_allocation(self):
+    """_is_initialized under its other name."""
+    return _is_initialized(self)
+
+
+@method
+def _offset(self):
+    """Where the elements begin in their memory, in bytes."""
+    return self.offset
 
 
 @method

@@ -4,6 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._dtypes import CONVERTIBLE, SECOND_NAMES
 from argosy._framework import in_static_mode
+from argosy._programs.scope import DenseTensor
 from argosy._support import dtype_name, into
 from argosy.device import device_guard as _device_guard
 from argosy.device.place import CUDAPinnedPlace, CUDAPlace, Place, checked_place, custom_devices
@@ -286,17 +287,18 @@ def value(self):
 
 
 def get_tensor(self):
-    """This tensor (kept for old programs).
+    """What holds this tensor's values, as scopes give it: shape() and _dtype() are methods there.
 
     Returns:
-        Tensor: Itself.
+        DenseTensor: It. What it is given with ``set`` is this tensor's value afterwards.
 
     Example:
         >>> x = argosy.ones([2])
-        >>> x.get_tensor() is x
-        True
+        >>> x.get_tensor().set(np.zeros([3], "float32"))
+        >>> x.get_tensor().shape(), x.tolist()
+        ([3], [0.0, 0.0, 0.0])
     """
-    return self
+    return DenseTensor(self, writes_through=True)
 
 
 def type(self):  # noqa: A001

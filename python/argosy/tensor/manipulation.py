@@ -7,7 +7,7 @@ from argosy._framework import in_dynamic_mode, in_static_mode
 from argosy._support import ArgumentError, alias, into, need_tensor, need_type, overwrite, sizes_of
 from argosy.tensor.parting import _END, _axis
 from argosy.tensor.registry import method
-from argosy.tensor.spellings import sizes_one_by_one
+from argosy.tensor.spellings import numbers_of, sizes_one_by_one
 
 _DTYPES = (_core.dtype, str)
 
@@ -144,7 +144,7 @@ def unflatten(x, axis, shape, name=None):
         paddle.Size([2, 3, 2])
     """
     axis = _axis("unflatten", axis, x, ArgumentError)
-    shape = _numbers(shape)
+    shape = numbers_of(shape)
     if not any(isinstance(s, Tensor) for s in shape) and -1 not in (*shape, x.shape[axis]):
         total = 1
         for size in shape:
@@ -334,15 +334,6 @@ def slice_scatter(x, value, axes, starts, ends, strides, name=None):
     return _ops.set_slice(x, value, _ints(axes), starts, ends, _ints(strides))
 
 
-def _numbers(value):
-    """The elements of a list or vector: numbers where they are known."""
-    if isinstance(value, Tensor):
-        if value._symbolic:
-            return [value[i] for i in range(value.shape[0])]
-        return value.tolist()
-    return [v if isinstance(v, Tensor) and v._symbolic else int(v) for v in value]
-
-
 @method
 def crop(x, shape=None, offsets=None, name=None):
     """Cuts a block out of x.
@@ -363,8 +354,8 @@ def crop(x, shape=None, offsets=None, name=None):
         >>> argosy.crop(argosy.arange(9).reshape([3, 3]), [2, -1], [1, 1]).tolist()
         [[4, 5], [7, 8]]
     """
-    shape = [-1] * x.ndim if shape is None else _numbers(shape)
-    offsets = [0] * x.ndim if offsets is None else _numbers(offsets)
+    shape = [-1] * x.ndim if shape is None else numbers_of(shape)
+    offsets = [0] * x.ndim if offsets is None else numbers_of(offsets)
     if len(shape) != x.ndim or len(offsets) != x.ndim:
         raise ValueError(
             f"(InvalidArgument) [crop] shape and offsets: expected {x.ndim} entries each, one for each "

@@ -6,7 +6,7 @@ import math
 from argosy import _core
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, FLOATING, INTEGER
-from argosy._support import alias, check_choice, into, is_symbolic, need_tensor
+from argosy._support import alias, alone, check_choice, into, is_symbolic, need_tensor
 from argosy.tensor.registry import GENERATED, method
 
 
@@ -40,12 +40,12 @@ def increment(x, value=1.0, name=None):
             f"(InvalidArgument) [increment] x must have one element, got shape {list(x.shape)}. Do this: use add_."
         )
     if x.stop_gradient or is_symbolic(x) or not x.is_leaf:
-        return _ops.scale_(x, 1.0, float(value))
+        return _ops.scale_(x, 1.0, float(alone(value)))
     recording = _core.set_grad_enabled(
         False
     )  # a leaf stays one: adding a number changes no gradient
     try:
-        return _ops.scale_(x, 1.0, float(value))
+        return _ops.scale_(x, 1.0, float(alone(value)))
     finally:
         _core.set_grad_enabled(recording)
 

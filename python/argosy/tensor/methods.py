@@ -151,12 +151,14 @@ def clear_gradient(self, set_to_zero=True):
     _core.clear_grads(self, set_to_zero)
 
 
-def numpy(self, blocking=True, *, copy=True):
+def numpy(self, blocking=True, *, copy=True, force=False):
     """The values as a NumPy array.
 
     Args:
         blocking (bool): May be False, but there is nothing to wait for.
         copy (bool): Whether the array has memory of its own.
+        force (bool): Whether to copy to the CPU and leave the history first. Tensors elsewhere and with a
+            history need not be asked twice: without it the result is the same.
 
     Returns:
         numpy.ndarray: Of the same shape and dtype; bfloat16 gives its bits as uint16.
@@ -167,6 +169,8 @@ def numpy(self, blocking=True, *, copy=True):
     """
     if blocking is not True:
         check_blocking("numpy", blocking)
+    if force:
+        self = self.detach().cpu()
     return _core.to_numpy(self, copy)
 
 
@@ -355,6 +359,10 @@ def _from_dlpack(dlpack, device=None, copy=None):
     return shared.detach().clone() if copy else shared
 
 
+def _complex(self):
+    return complex(self.item())
+
+
 method(staticmethod(_from_dlpack), "_from_dlpack")
 for _function in (
     backward, register_hook, _register_backward_hook, retain_grads, gradient, clear_gradient, numpy, item, tolist, dim,
@@ -365,6 +373,7 @@ for _name, _function in {
     "clear_grad": clear_gradient,
     "ndimension": dim,
     "__array__": _array,
+    "__complex__": _complex,
     "__deepcopy__": _deepcopy,
     "__dlpack__": _dlpack,
     "__dlpack_device__": _dlpack_device,

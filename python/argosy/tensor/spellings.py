@@ -5,7 +5,7 @@ import functools
 
 from argosy._core import Tensor
 from argosy._generated import tensor as _generated
-from argosy._support import alias, missing
+from argosy._support import alias, alone, missing
 from argosy.tensor.registry import GENERATED, method
 
 _ABSENT = object()
@@ -154,3 +154,14 @@ def apply_(self, func):
     _refuse_history(self, "apply_")
     self.set_value(func(self.clone()))
     return self
+
+
+def numbers_of(value):
+    """The elements of a list or vector: numbers where they are known."""
+    if isinstance(value, Tensor):
+        if value._symbolic:
+            return [value[i] for i in range(value.shape[0])]
+        value = value.tolist()
+    if not hasattr(value, "__len__") or getattr(value, "shape", None) == ():
+        value = [value]
+    return [v if isinstance(v, Tensor) and v._symbolic else int(alone(v)) for v in value]

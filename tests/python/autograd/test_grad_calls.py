@@ -97,3 +97,12 @@ def test_places_named_twice_by_several_indices():
     expected = weights.numpy()[np.array([[0], [1], [0]]), np.array([1, 3])]
     expected[0] = 0
     np.testing.assert_array_equal(v.grad.numpy(), expected)
+
+
+def test_an_input_is_named_once():
+    x = argosy.to_tensor([1.0, 2.0], stop_gradient=False)
+    y = x * x
+    with pytest.raises(RuntimeError, match=r"\[grad\] inputs names a tensor twice\. Do this"):
+        argosy.grad(y, [x, x])
+    # The gradients of x + y by x and y may be one object, so outputs may be.
+    assert argosy.grad([y, y], x)[0].tolist() == [4, 8]

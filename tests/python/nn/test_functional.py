@@ -725,3 +725,12 @@ def test_a_bias_of_one_element_is_that_of_all_channels(rng, n, channels_last):
             np.testing.assert_allclose(y.numpy(), plain.numpy() + 0.5, rtol=1e-5, atol=1e-5)
             y.sum().backward()
             assert bias.grad.shape == shape and float(bias.grad.sum()) == y.size
+
+
+@pytest.mark.parametrize(
+    ("pad", "expected"),
+    [([1, 2], [2, 3, 4, 8]), ([1, 2, 3, 4], [2, 10, 7, 5]), ([1, 2, 3, 4, 5, 6], [2, 14, 11, 8])],
+)
+def test_pairs_for_other_than_the_spatial_axes_count_from_the_last(pad, expected):
+    x = paddle.zeros([2, 3, 4, 5])
+    assert paddle.nn.functional.pad(x, pad, data_format="NHWC").shape == expected

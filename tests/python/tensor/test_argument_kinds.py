@@ -229,3 +229,56 @@ def test_vecdot_conjugates_its_first_operand():
     np.testing.assert_allclose(found.numpy(), np.vdot(x, y), rtol=1e-6)
     real = argosy.linalg.vecdot(argosy.to_tensor(x.real), argosy.to_tensor(y))
     np.testing.assert_allclose(real.numpy(), np.vdot(x.real, y), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: argosy.clip(X, n, 3.0),
+        lambda n: argosy.clip(X, max=n),
+        lambda n: argosy.scale(X, n, bias=n),
+        lambda n: argosy.topk(X, n)[0],
+        lambda n: argosy.arange(n, 5),
+        lambda n: argosy.linspace(0, 1, n),
+        lambda n: argosy.cumsum(X.unsqueeze(0), n),
+        lambda n: argosy.nn.functional.elu(-X, n),
+        lambda n: argosy.nn.functional.pad(X, [1, 1], value=n),
+        lambda n: argosy.bincount(argosy.to_tensor([0, 1]), minlength=n),
+        lambda n: argosy.diff(X, n),
+        lambda n: argosy.crop(X, [1, 1], [0, n]),
+        lambda n: argosy.crop(argosy.arange(4), [1], n),
+        lambda n: argosy.nn.functional.interpolate(X.reshape([1, 1, 2, 3]), size=[n, 3]),
+    ],
+)
+@pytest.mark.parametrize(
+    "make", [lambda n: np.array([n]), np.array, np.int64, lambda n: argosy.to_tensor([n])]
+)
+def test_arrays_of_one_number(call, make):
+    """A NumPy array of one element stands for its number, as a tensor of one element does."""
+    given, plain = call(make(2)), call(2)
+    assert given.shape == plain.shape and given.tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize("given", [np.array([2]), np.array(2.0), np.int64(2), argosy.to_tensor(2)])
+def test_scales_of_one_number(given):
+    image = X.reshape([1, 1, 2, 3])
+    assert argosy.nn.functional.interpolate(image, scale_factor=given).shape == [1, 1, 4, 6]
+    pair = argosy.nn.functional.interpolate(image, scale_factor=np.array([2.0, 3.0]))
+    assert pair.shape == [1, 1, 4, 9]
+
+
+def test_arrays_of_several_numbers_are_none():
+    with pytest.raises(ValueError, match=r"\[elu\] alpha: expected a number, got array"):
+        argosy.nn.functional.elu(X, np.array([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"\[topk\] k: expected a number, got 'a'"):
+        argosy.topk(X, np.array(["a"]))
+    with pytest.raises(TypeError, match=r"\[bincount\] minlength: expected an int, got 2\.5"):
+        argosy.bincount(argosy.to_tensor([0, 1]), minlength=np.array([2.5]))
+
+
+def test_numbers_of_complex_tensors():
+    x = argosy.to_tensor([1 + 2j])
+    assert complex(x) == 1 + 2j and complex(argosy.to_tensor(3.0)) == 3
+    for number in (int, float):
+        with pytest.raises(TypeError, match=r"complex number has no order, got complex64\[1\]"):
+            number(x)

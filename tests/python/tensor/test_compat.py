@@ -170,9 +170,41 @@ def test_shared_buffers():
     b[0] = 5.0
     assert a.tolist() == [5, 2] and a._is_shared_underline_tensor_with(b)
     a.stop_gradient = False
-    with pytest.raises(ValueError, match="no gradient"):
-        a._grad_value()
+    assert a._grad_value() is None and a._grad_name() == ""
     (a * 2).sum().backward()
     a._zero_grads()
     assert a._grad_value().tolist() == [0, 0] and a._grad_name() == a.grad.name
     assert a._place_str == f"Place({paddle.device.get_device()})"
+
+
+def test_get_tensor_holds_the_values():
+    x = paddle.arange(6, dtype="float32").reshape([2, 3])
+    held = x.get_tensor()
+    assert held.shape() == [2, 3] and held._dtype() == paddle.float32 and held._numel() == 6
+    assert held._ptr() == x.data_ptr() and held._layout() == "NCHW" and held.lod() == []
+    assert np.array(held).tolist() == x.tolist() and held._slice(0, 1).shape() == [1, 3]
+    held._set_float_element(0, 7.0)
+    assert x[0, 0].item() == 7
+    held.set(np.zeros([4], "int64"), paddle.CPUPlace())
+    assert x.tolist() == [0, 0, 0, 0] and x.dtype == paddle.int64
+    assert paddle.from_dlpack(held._to_dlpack()).tolist() == [0, 0, 0, 0]
+    assert held._is_initialized()
+    held._clear()
+    assert not held._is_initialized() and not x._is_initialized()
+
+
+@pytest.mark.parametrize(
+    "name", ["_clear", "_clear_data", "_clear_dataptr", "_clear_to_zero_allocation"]
+)
+def test_clearing_lets_go_of_the_memory(name):
+    x = paddle.ones([2, 3], "int64")
+    assert x._is_dense_tensor_hold_allocation() and x._offset() == 0
+    assert getattr(x, name)() is None
+    assert x.size == 0 and x.dtype == paddle.int64 and not x._is_dense_tensor_hold_allocation()
+
+
+def test_forced_arrays():
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    array = x.numpy(force=True)
+    array[0] = 5
+    assert x.tolist() == [1, 2] and x.numpy(force=False).tolist() == [1, 2]

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import ArgumentError, alone_in, check_choice, is_symbolic, listed, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alone,
+    alone_in,
+    check_choice,
+    is_symbolic,
+    listed,
+    sizes_of,
+)
 
 from ._args import alias, int_list
 
@@ -293,7 +303,8 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
                 f"spatial axis of x {list(x.shape)}), got {len(pads)}. Do this: give a pair for "
                 "each spatial axis."
             )
-    after = 2 if channel_last else 0
+    # Pairs for other than the spatial axes count from the last axis, whatever it is. [= Paddle]
+    after = 2 if channel_last and len(pads) == 2 * (rank - 2) else 0
     before = 2 * rank - len(pads) - after
     if before < 0:
         raise ValueError(
@@ -394,7 +405,7 @@ def interpolate(
                 f"[interpolate] size: expected {rank - 2} numbers, one for each spatial axis of "
                 f"x {list(x.shape)}, got {len(sizes)}. Do this: correct it."
             )
-        sizes = [item if isinstance(item, Tensor) else int(item) for item in sizes]
+        sizes = [item if isinstance(item, Tensor) else int(alone(item)) for item in sizes]
         if any(not isinstance(item, Tensor) and item <= 0 for item in sizes):
             raise AssertionError(
                 f"[interpolate] size: expected numbers > 0, got {sizes}. Do this: correct it."
@@ -468,7 +479,8 @@ def _scales(scale_factor, rank):
             "[interpolate] scale_factor is a value of the Program: expected numbers. Do this: give"
             " numbers, or size, which may be a value of the Program."
         )
-    if isinstance(scale_factor, Tensor):
+    scale_factor = alone(scale_factor)
+    if isinstance(scale_factor, (Tensor, np.ndarray)):
         scale_factor = scale_factor.tolist()
     if isinstance(scale_factor, (int, float)):
         scales = [float(scale_factor)] * (rank - 2)

@@ -126,18 +126,19 @@ void grad_run(KernelFrame& f, const EmbeddingAttrs& a) {
     scale_rows(scaled, all, counts_of(all, height));
     values = scaled;
   }
-  dispatch_types<float, double>(sum.dtype(), [&]<class T>(T) {
-    const T* from = values.data<T>();
-    T* to = sum.data<T>();
-    parallel_for(width, std::max<int64_t>(16, 65536 / n), [&](int64_t begin, int64_t end) {
-      for (int64_t i = 0; i < n; ++i) {
-        if (row[i] == a.padding_idx) continue;
-        const T* source = from + i * width;
-        T* target = to + row[i] * width;
-        for (int64_t k = begin; k < end; ++k) target[k] += source[k];
-      }
-    });
-  });
+  dispatch_types<float, double, std::complex<float>, std::complex<double>>(
+      sum.dtype(), [&]<class T>(T) {
+        const T* from = values.data<T>();
+        T* to = sum.data<T>();
+        parallel_for(width, std::max<int64_t>(16, 65536 / n), [&](int64_t begin, int64_t end) {
+          for (int64_t i = 0; i < n; ++i) {
+            if (row[i] == a.padding_idx) continue;
+            const T* source = from + i * width;
+            T* target = to + row[i] * width;
+            for (int64_t k = begin; k < end; ++k) target[k] += source[k];
+          }
+        });
+      });
   if (half) op::copy_into(out, sum);
 }
 
@@ -146,7 +147,7 @@ Tensors grad_of_grad(const GradCall& c, const EmbeddingAttrs& a);
 ARGOSY_OP(embedding_grad, EmbeddingAttrs)
     .doc("Zeros of the shape of `like` with dy's rows added at the rows that x names.")
     .input("x", kAny, Save::value)
-    .input("dy", kFloating)
+    .input("dy", kFloating | kComplex)
     .input("like")
     .shape_only()
     .output("dweight")
@@ -219,7 +220,7 @@ ARGOSY_OP(embedding, EmbeddingAttrs)
         "the gradient of a row by how often it occurs.")
     .shape("x [*s], weight [v,d] -> [*s,d]")
     .input("x", kAny, Save::value)
-    .input("weight", kFloating, Save::shape)
+    .input("weight", kFloating | kComplex, Save::shape)
     .output("out")
     .infer(embedding_infer)
     .kernel("gather", embedding_run)

@@ -3,6 +3,7 @@
 #include "argosy/kernels/cpu/gemm.h"
 #include "argosy/op/cost.h"
 #include "argosy/op/define.h"
+#include "argosy/op/promotion.h"
 #include "argosy/op/row_gradient.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/linalg/linalg.h"
@@ -178,6 +179,7 @@ void linear_infer(InferContext& c, const NoAttrs&) {
 }
 
 const char* usual_form(const op::Inputs& in, const NoAttrs&) {
+  if (!kFloating.has(in[0].dtype())) return "not of floating dtypes";
   return is_usual_linear(in[1].shape(), in[2]) ? nullptr
                                                : "not a matrix and one bias for each output";
 }
@@ -206,7 +208,7 @@ Tensor product_form(const Tensor& x, const Tensor& w) {
 Tensors linear_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &x = c.in[0], &w = c.in[1], &dy = c.dy();
   Tensor dx, dw, db;
-  if (!is_usual_linear(w.shape(), c.in[2])) {
+  if (!is_usual_linear(w.shape(), c.in[2]) || kComplex.has(x.dtype())) {
     if (c.needs(2)) db = sum_like(dy, c.in[2]);
     const Tensor dm = c.in[2].defined() ? sum_like(dy, product_form(x, w)) : dy;
     const Tensors found = product_grads(x, w, dm, c.needs(0), c.needs(1), {});
@@ -245,9 +247,9 @@ ARGOSY_OP(linear, NoAttrs)
 >>> x, weight = argosy.to_tensor([[1.0, 2.0]]), argosy.to_tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
 >>> F.linear(x, weight, argosy.ones([3])).tolist()
 [[2.0, 3.0, 4.0]])")
-    .input("x", kFloating, Save::others)
-    .input("weight", kFloating, Save::others)
-    .optional_input("bias", kFloating, Save::shape)
+    .input("x", kProducts, Save::others)
+    .input("weight", kProducts, Save::others)
+    .optional_input("bias", kProducts, Save::shape)
     .output("out")
     .promote()
     .infer(linear_infer)
@@ -265,10 +267,12 @@ Tensor linear_weight_rows(const GradCall& c, int64_t begin, int64_t end) {
 }
 // Of the usual form: a matrix, and rows of x.
 bool linear_has_rows(const op::Inputs& in) {
-  return in[0].rank() > 1 && is_usual_linear(in[1].shape(), in[2]);
+  return in[0].rank() > 1 && kFloating.has(in[0].dtype()) && is_usual_linear(in[1].shape(), in[2]);
 }
 [[maybe_unused]] const bool by_rows =
     op::gradient_by_rows("linear", 1, {linear_has_rows, linear_weight_rows});
+[[maybe_unused]] const bool matmul_mixes = op::promotes_kinds("matmul");
+[[maybe_unused]] const bool linear_mixes = op::promotes_kinds("linear");
 
 // --- gated products ---
 

@@ -1,5 +1,6 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
+#include "argosy/op/promotion.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -71,6 +72,7 @@ ARGOSY_OP(mm, NoAttrs)
     .compose(plain_product)
     .amp(op::Amp::lower)
     .done();
+[[maybe_unused]] const bool mm_mixes = op::promotes_kinds("mm");
 
 void bmm_infer(InferContext& c, const NoAttrs&) {
   check_rank("bmm", "x", c.in[0], 3);
@@ -219,6 +221,7 @@ ARGOSY_OP(inner, NoAttrs)
     .infer(inner_infer)
     .compose(inner_parts)
     .done();
+[[maybe_unused]] const bool inner_mixes = op::promotes_kinds("inner");
 
 void outer_infer(InferContext& c, const NoAttrs&) {
   c.out[0].shape = {c.in[0].shape().numel(), c.in[1].shape().numel()};
@@ -245,6 +248,7 @@ ARGOSY_OP(outer, NoAttrs)
     .infer(outer_infer)
     .compose(outer_parts)
     .done();
+[[maybe_unused]] const bool outer_0d = op::promotes_0d("outer");
 
 // --- addmm, baddbmm ---
 

@@ -1,3 +1,4 @@
+#include "argosy/op/promotion.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
@@ -31,6 +32,7 @@ ARGOSY_OP(floor_divide, NoAttrs)
     .strided()
     .on_loops()
     .done();
+[[maybe_unused]] const bool floor_divide_0d = op::promotes_0d("floor_divide");
 
 Tensors remainder_grad(const GradCall& c, const NoAttrs&) {
   Tensor dy;

@@ -146,12 +146,12 @@ ARGOSY_FUNCTION(atanh, "(x, name=None, *, out=None)", kFunction, Save::value, Sa
 [-0.54931, 0.0, 0.54931])")
     .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_FUNCTION(deg2rad, "(x, name=None)", kReal, Save::nothing, Save::nothing, 1,
+ARGOSY_FUNCTION(deg2rad, "(x, name=None)", kReal | kBool, Save::nothing, Save::nothing, 1,
                 "Degrees to radians.")
     .example(R"(>>> argosy.deg2rad(argosy.to_tensor([180.0, 90.0])).tolist()
 [3.1416, 1.5708])")
     .done();
-ARGOSY_FUNCTION(rad2deg, "(x, name=None)", kReal, Save::nothing, Save::nothing, 1,
+ARGOSY_FUNCTION(rad2deg, "(x, name=None)", kReal | kBool, Save::nothing, Save::nothing, 1,
                 "Radians to degrees.")
     .example(R"(>>> argosy.rad2deg(argosy.to_tensor([3.14159, 1.5708])).tolist()
 [180.0, 90.0])")
