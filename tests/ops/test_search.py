@@ -415,3 +415,28 @@ def test_mode_of_nan_zeros_and_views():
         assert (str(values.item()), index.item()) == (str(value), place)
     x = argosy.to_tensor([[5, 1], [4, 1], [5, 2]])
     assert [t.tolist() for t in argosy.mode(x.t(), 1)] == [[5, 1], [2, 1]]
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_places_of_a_row_that_count_from_the_end_or_lie_outside(accumulate):
+    x, value = np.arange(5.0), np.array([1.0, 2.0, 4.0])
+    for places in ([0, 4, 2], [0, -1, 4], [-5, 3, 3]):
+        want = x.copy()
+        if accumulate:
+            np.add.at(want, places, value)
+        else:
+            want[places] = value
+        i = argosy.to_tensor(places)
+        got = argosy.index_put(argosy.to_tensor(x), (i,), argosy.to_tensor(value), accumulate)
+        assert got.tolist() == want.tolist() and i.tolist() == places
+    for bad in (5, -6, -(2**63), 2**63 - 1):
+        t, i = argosy.to_tensor(x), argosy.to_tensor([0, bad, 1])
+        with pytest.raises(IndexError, match=f"index {bad} is out of range"):
+            argosy.index_put(t, (i,), argosy.to_tensor(value), accumulate)
+        assert t.tolist() == x.tolist()
+
+
+def test_places_written_by_what_they_place():
+    x = argosy.to_tensor([1, 2, 0])
+    argosy.index_put_(x, (x,), argosy.to_tensor([5, 6, 7]))
+    assert x.tolist() == [7, 5, 6]
