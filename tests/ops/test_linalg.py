@@ -553,3 +553,41 @@ def test_eigenvalues_come_in_the_order_of_paddle():
     np.testing.assert_allclose(
         L.eigvals(argosy.to_tensor(x)).numpy(), np.linalg.eigvals(np.swapaxes(x, 0, 1)), atol=1e-10
     )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("m,n,k", [(1, 1, 1), (3, 5, 0), (9, 33, 17), (8, 64, 300), (65, 70, 513)])
+def test_products_of_integers_wrap(dtype, m, n, k):
+    rng, limits = np.random.default_rng(m), np.iinfo(dtype)
+    x = rng.integers(limits.min, limits.max, (m, k), dtype, endpoint=True)
+    y = rng.integers(limits.min, limits.max, (k, n), dtype, endpoint=True)
+    want = np.zeros((m, n), dtype)
+    for i in range(k):
+        want += x[:, i : i + 1] * y[i]
+    for tx in (False, True):
+        for ty in (False, True):
+            a, b = (np.ascontiguousarray(v.T if t else v) for v, t in ((x, tx), (y, ty)))
+            got = argosy.matmul(argosy.to_tensor(a), argosy.to_tensor(b), tx, ty)
+            np.testing.assert_array_equal(got.numpy(), want)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n", range(11))
+def test_determinants_and_inverses_of_small_matrices(dtype, n):
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=(2, 3, n, n)) + (1j * rng.normal(size=(2, 3, n, n)) if "c" in dtype else 0)
+    x[0, 0] = np.roll(np.eye(n), 1, 0) * 1e-3  # needs every exchange of rows
+    x[0, 1] *= np.logspace(-6, 6, n)[:, None]
+    t = argosy.to_tensor(x)
+    for s in np.ndindex(2, 3):
+        np.testing.assert_allclose(L.det(t)[s].numpy(), np.linalg.det(x[s]), rtol=1e-9)
+        np.testing.assert_allclose(L.inv(t)[s].numpy(), np.linalg.inv(x[s]), rtol=1e-7, atol=1e-12)
+
+
+def test_small_matrices_that_are_singular_or_not_finite():
+    singular = np.stack([np.eye(3), [[1, 2, 3], [2, 4, 6], [0, 1, 1]], np.zeros((3, 3))])
+    assert L.det(argosy.to_tensor(singular)).tolist() == [1, 0, 0]
+    for x in singular[1:]:
+        with pytest.raises(ValueError, match="is not invertible"):
+            L.inv(argosy.to_tensor(x))
+    assert np.isnan(L.det(argosy.to_tensor([[1.0, np.nan], [2.0, 3.0]])).item())

@@ -387,3 +387,56 @@ def test_assigning_a_part_of_a_tensor_to_itself():
     x = argosy.arange(5)
     x[argosy.to_tensor([4, 3, 2, 1, 0])] = x
     assert x.tolist() == [4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 1), (2, 700), (4, 50, 3), (2, 3, 600)])
+@pytest.mark.parametrize("high", [3, 200, 2**40])
+def test_mode_is_the_smallest_of_the_most_frequent_at_its_last_place(dtype, shape, high):
+    if high > 200 and dtype in ("uint8", "int32"):
+        pytest.skip("no such numbers")
+    rng = np.random.default_rng(high)
+    x = rng.choice(rng.integers(0, high, 40), shape)
+    if dtype != "uint8":
+        x = x - high // 2
+    x = x.astype(dtype)
+    values, index = argosy.mode(argosy.to_tensor(x), 1)
+    want = mode_ref(x, 1)
+    np.testing.assert_array_equal(values.numpy(), want)
+    last = x.shape[1] - 1 - np.argmax(np.flip(x, 1) == np.expand_dims(want, 1), 1)
+    np.testing.assert_array_equal(index.numpy(), last)
+
+
+def test_mode_of_nan_zeros_and_views():
+    nan = float("nan")
+    rows = [([nan, 1.0, nan], nan, 2), ([nan, 1.0], 1.0, 1), ([0.0, 1.0, -0.0, 1.0, 0.0], 0.0, 4)]
+    for row, value, place in rows:
+        values, index = argosy.mode(argosy.to_tensor(row))
+        assert (str(values.item()), index.item()) == (str(value), place)
+    x = argosy.to_tensor([[5, 1], [4, 1], [5, 2]])
+    assert [t.tolist() for t in argosy.mode(x.t(), 1)] == [[5, 1], [2, 1]]
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_places_of_a_row_that_count_from_the_end_or_lie_outside(accumulate):
+    x, value = np.arange(5.0), np.array([1.0, 2.0, 4.0])
+    for places in ([0, 4, 2], [0, -1, 4], [-5, 3, 3]):
+        want = x.copy()
+        if accumulate:
+            np.add.at(want, places, value)
+        else:
+            want[places] = value
+        i = argosy.to_tensor(places)
+        got = argosy.index_put(argosy.to_tensor(x), (i,), argosy.to_tensor(value), accumulate)
+        assert got.tolist() == want.tolist() and i.tolist() == places
+    for bad in (5, -6, -(2**63), 2**63 - 1):
+        t, i = argosy.to_tensor(x), argosy.to_tensor([0, bad, 1])
+        with pytest.raises(IndexError, match=f"index {bad} is out of range"):
+            argosy.index_put(t, (i,), argosy.to_tensor(value), accumulate)
+        assert t.tolist() == x.tolist()
+
+
+def test_places_written_by_what_they_place():
+    x = argosy.to_tensor([1, 2, 0])
+    argosy.index_put_(x, (x,), argosy.to_tensor([5, 6, 7]))
+    assert x.tolist() == [7, 5, 6]

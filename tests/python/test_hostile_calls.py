@@ -257,6 +257,12 @@ print("alive")
 
 
 def test_strides_that_lead_out_of_all_memory():
-    for shape, stride in (([3, 1, 9, 3], [1, -3, 1, 2**62]), ([2**62, 4], [4, 1]), ([4], [-(2**62)])):
-        with pytest.raises(ValueError, match=r"\[as_strided\] the view of shape .* reaches out of memory"):
+    for shape, stride in (
+        ([3, 1, 9, 3], [1, -3, 1, 2**62]),
+        ([2**62, 4], [4, 1]),
+        ([4], [-(2**62)]),
+    ):
+        with pytest.raises(
+            ValueError, match=r"\[as_strided\] the view of shape .* reaches out of memory"
+        ):
             argosy.as_strided(argosy.ones([4, 3]), shape, stride, 3)

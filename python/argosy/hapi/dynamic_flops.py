@@ -72,12 +72,11 @@ def flops(net, input_size, custom_ops=None, print_detail=False):
         net.eval()
         with no_grad():
             net(tensor.rand(list(input_size)))
-        last = {}
-        for layer, inputs, output in rows:
-            last[id(layer)] = (layer, inputs, output)
-        table = [
-            (layer.full_name(), inputs, output, _size(layer), int(layer.total_ops))
-            for layer, inputs, output in last.values()
+        last = {id(layer): (inputs, output) for layer, inputs, output in rows}
+        table = [  # in the order in which the network holds its layers, not that of the calls
+            (layer.full_name(), *last[id(layer)], _size(layer), int(layer.total_ops))
+            for layer in layers
+            if id(layer) in last
         ]
     finally:
         for hook in hooks:

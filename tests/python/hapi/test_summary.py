@@ -154,6 +154,23 @@ def test_flops(make, shape, wanted):
     assert net.training and net[0].training
 
 
+def test_rows_of_flops_are_in_the_order_of_the_layers(capsys):
+    class Net(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.second, self.first, self.unused = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+            self.shared = nn.ReLU()
+
+        def forward(self, x):
+            return self.shared(self.second(self.shared(self.first(x))))
+
+    net = Net()
+    assert argosy.flops(net, [1, 4], print_detail=True) == 32
+    lines = capsys.readouterr().out.splitlines()
+    shown = [line.split()[1] for line in lines if line.startswith("| ")][1:]
+    assert shown == [layer.full_name() for layer in (net.second, net.first, net.shared)]
+
+
 def test_flops_of_ones_own(capsys):
     def count(layer, inputs, output):
         layer.total_ops += 7 * inputs[0].shape[0]

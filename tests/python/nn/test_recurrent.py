@@ -1,5 +1,7 @@
 """Recurrent cells and layers against NumPy loops."""
 
+import warnings
+
 import nn_reference as ref
 import numpy as np
 import pytest
@@ -129,6 +131,29 @@ def test_birnn_and_projection(rng):
     assert list(h.shape) == [4, 2, 2] and list(c.shape) == [4, 2, 4]
     with pytest.raises(ValueError, match="input size"):
         nn.BiRNN(nn.GRUCell(3, 4), nn.GRUCell(2, 4))
+
+
+def test_names_of_a_projection_are_those_of_paddle():
+    layer = nn.LSTM(3, 4, proj_size=2)
+    parts = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    names = [f"{p}_l0" for p in parts] + [f"0.cell.{p}" for p in (*parts, "weight_ho")]
+    assert list(layer.state_dict()) == names
+    parameters = [name for name, _ in layer.named_parameters()]
+    assert parameters == [*names[:4], "0.cell.weight_ho"]
+
+
+def test_loads_projections_as_paddle_names_them(rng):
+    """With several cells Paddle 3.3.1 gives the outer names to wrong tensors; those of cells are right."""
+    x, options = paddle.to_tensor(normal(rng, 2, 5, 3)), {"proj_size": 2, "direction": "bidirect"}
+    source, target = nn.LSTM(3, 4, 2, **options), nn.LSTM(3, 4, 2, **options)
+    names = [name for name in source.state_dict() if not name[0].isdigit()]
+    saved = dict(zip(names, source.parameters()))
+    cells = {k: v for k, v in source.state_dict().items() if k[0].isdigit()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of outer names with another shape
+        missing, _ = target.set_state_dict(saved | cells)
+    assert [name for name in missing if name[0].isdigit()] == []
+    np.testing.assert_array_equal(target(x)[0].numpy(), source(x)[0].numpy())
 
 
 def test_dropout_between_layers_only_in_training(rng):

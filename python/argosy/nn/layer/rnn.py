@@ -472,9 +472,8 @@ class RNNBase(LayerList):
                 self.append(RNN(make(size, hidden_size, **options), False, time_major))
             size = (proj_size or hidden_size) * self.num_directions
         self._all_weights = []
+        # Of a projection there is no second name: as in Paddle's files it is `0.cell.weight_ho`.
         parts = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
-        if proj_size:
-            parts.append("weight_ho")
         for number, layer in enumerate(self):
             cells = [layer.cell_fw, layer.cell_bw] if bidirectional else [layer.cell]
             for cell, suffix in zip(cells, ("", "_reverse")):

@@ -14,6 +14,7 @@
 #include "argosy/kernels/cpu/gemm_panels.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/scratch.h"
+#include "argosy/kernels/cpu/simd/gemm_integer.h"
 
 namespace argosy::cpu {
 
@@ -184,47 +185,20 @@ void scale_rows(T* c, int64_t ldc, int64_t m, int64_t n, T beta) {
 }
 
 // Wraps around as two's complement does, so signed types run as unsigned ones.
-template <class T>
-void integer_tile(const Product& p, int64_t m, int64_t n, const T* a, const T* b, T* c) {
-  int64_t row = p.trans_a ? 1 : p.lda, col = p.trans_a ? p.lda : 1;
-  T alpha = static_cast<T>(static_cast<int64_t>(p.alpha));
-  scale_rows(c, p.ldc, m, n, static_cast<T>(static_cast<int64_t>(p.beta)));
-  for (int64_t i = 0; i < m; ++i) {
-    T* to = c + i * p.ldc;
-    if (p.trans_b) {
-      for (int64_t j = 0; j < n; ++j) {
-        T sum = 0;
-        for (int64_t q = 0; q < p.k; ++q)
-          sum = static_cast<T>(sum + static_cast<T>(1u * a[i * row + q * col] * b[j * p.ldb + q]));
-        to[j] = static_cast<T>(to[j] + static_cast<T>(1u * alpha * sum));
-      }
-      continue;
-    }
-    for (int64_t q = 0; q < p.k; ++q) {
-      T factor = static_cast<T>(1u * alpha * a[i * row + q * col]);
-      const T* from = b + q * p.ldb;
-      for (int64_t j = 0; j < n; ++j)
-        to[j] = static_cast<T>(to[j] + static_cast<T>(1u * factor * from[j]));
-    }
-  }
-}
-
 void run_integer_tile(const Product& p, int64_t m, int64_t n, const char* a, const char* b,
                       char* c) {
-  auto go = [&]<class T>(T) {
-    integer_tile(p, m, n, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b),
-                 reinterpret_cast<T*>(c));
-  };
-  switch (p.item()) {
-    case 1:
-      return go(uint8_t{});
-    case 2:
-      return go(uint16_t{});
-    case 4:
-      return go(uint32_t{});
-    default:
-      return go(uint64_t{});
-  }
+  bool known =
+      dispatch_types<uint8_t, uint16_t, uint32_t, uint64_t, int8_t, int16_t, int32_t, int64_t>(
+          p.dtype, [&]<class T>(T) {
+            using U = std::make_unsigned_t<T>;
+            scale_rows(reinterpret_cast<U*>(c), p.ldc, m, n,
+                       static_cast<U>(static_cast<int64_t>(p.beta)));
+          });
+  ARGOSY_INVARIANT(known);
+  const IntegerProduct product{
+      p.item(), p.trans_a, p.trans_b, m,     n, p.k,  static_cast<int64_t>(p.alpha),
+      a,        p.lda,     b,         p.ldb, c, p.ldc};
+  (isa() == Isa::avx512 ? avx512::integer_gemm : avx2::integer_gemm)(product);
 }
 
 // Copies a [rows, cols] block of 16-bit floats into packed float32.

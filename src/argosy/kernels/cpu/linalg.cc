@@ -53,6 +53,62 @@ void transpose(int64_t rows, int64_t cols, const T* from, int64_t from_ld, T* to
   transpose_kernel(sizeof(T))(to, to_ld, from, from_ld, rows, cols);
 }
 
+// Of a matrix with a side up to kSmall by columns, in place, as getrf does it: a library's checks
+// cost more than the work there. The first column without a pivot from 1, or 0.
+constexpr int kSmall = 8;
+template <class T>
+double pivot_size(T v) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::abs(v);
+  else
+    return std::abs(v.real()) + std::abs(v.imag());
+}
+template <class T>
+int small_lu(int n, T* a, int* pivots) {
+  int info = 0;
+  for (int k = 0; k < n; ++k) {
+    T* column = a + k * n;
+    int best = k;
+    for (int i = k + 1; i < n; ++i)
+      if (pivot_size(column[i]) > pivot_size(column[best])) best = i;
+    pivots[k] = best + 1;
+    if (column[best] == T(0)) {
+      if (info == 0) info = k + 1;
+      continue;
+    }
+    if (best != k)
+      for (int j = 0; j < n; ++j) std::swap(a[j * n + k], a[j * n + best]);
+    for (int i = k + 1; i < n; ++i) column[i] /= column[k];
+    for (int j = k + 1; j < n; ++j) {
+      T* other = a + j * n;
+      for (int i = k + 1; i < n; ++i) other[i] -= column[i] * other[k];
+    }
+  }
+  return info;
+}
+
+// The inverse from these factors, by columns.
+template <class T>
+void small_inverse(int n, const T* f, const int* pivots, T* out) {
+  T reciprocal[kSmall];
+  int order[kSmall];
+  for (int i = 0; i < n; ++i) {
+    reciprocal[i] = T(1) / f[i * n + i];
+    order[i] = i;
+  }
+  for (int i = 0; i < n; ++i) std::swap(order[i], order[pivots[i] - 1]);
+  for (int c = 0; c < n; ++c) {  // column c of P is 1 in the row that took the place of row c
+    T* x = out + order[c] * n;
+    for (int i = 0; i < n; ++i) x[i] = T(i == c);
+    for (int k = c; k < n; ++k)
+      for (int i = k + 1; i < n; ++i) x[i] -= f[k * n + i] * x[k];
+    for (int k = n - 1; k >= 0; --k) {
+      x[k] *= reciprocal[k];
+      for (int i = 0; i < k; ++i) x[i] -= f[k * n + i] * x[k];
+    }
+  }
+}
+
 template <class T>
 bool all_finite(const T* a, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -161,6 +217,14 @@ void inverse(DType dtype, int64_t batch, int64_t n, const void* a, void* out, in
       info[s] = 0;
       if (n == 0) return;
       T* to = at<T>(out, s * n * n);
+      if (n <= kSmall) {
+        T f[kSmall * kSmall];
+        int pivots[kSmall];
+        std::copy_n(at<T>(a, s * n * n), n * n, f);
+        info[s] = small_lu(in, f, pivots);
+        if (info[s] == 0) small_inverse(in, f, pivots, to);
+        return;
+      }
       Scratch pivots(static_cast<size_t>(n) * sizeof(int));
       copy_if_apart(at<T>(a, s * n * n), n * n, to);
       info[s] = lapack::getrf(in, in, to, in, pivots.as<int>());
@@ -176,21 +240,28 @@ void determinant(DType dtype, int64_t batch, int64_t n, const void* a, void* det
     // Products of many factors leave float32's range before the result does.
     using Wide = std::conditional_t<std::is_floating_point_v<T>, double, complex128>;
     for_matrices(batch, cube(n) / 3, [&](int64_t s) {
-      Scratch scratch(static_cast<size_t>(n * n) * sizeof(T)),
-          pivots(static_cast<size_t>(n) * sizeof(int));
-      T* f = scratch.as<T>();
-      const T* from = at<T>(a, s * n * n);
-      std::copy(from, from + n * n, f);
-      if (n > 0) lapack::getrf(in, in, f, in, pivots.as<int>());
+      T few[kSmall * kSmall];
+      int few_pivots[kSmall];
+      const bool small = n <= kSmall;
+      Scratch scratch(small ? 0 : static_cast<size_t>(n * n) * sizeof(T)),
+          room(small ? 0 : static_cast<size_t>(n) * sizeof(int));
+      T* f = small ? few : scratch.as<T>();
+      int* pivots = small ? few_pivots : room.as<int>();
+      std::copy_n(at<T>(a, s * n * n), n * n, f);
+      if (small)
+        small_lu(in, f, pivots);
+      else
+        lapack::getrf(in, in, f, in, pivots);
       Wide product = 1, phase = 1;
       double log = 0;
       for (int64_t i = 0; i < n; ++i) {
         Wide d = static_cast<Wide>(f[i * n + i]);
-        if (pivots.as<int>()[i] != i + 1) {
+        if (pivots[i] != i + 1) {
           product = -product;
           phase = -phase;
         }
         product *= d;
+        if (!sign && !log_abs) continue;
         double size = std::abs(d);
         log += std::log(size);
         phase = size == 0 ? Wide(0) : phase * (d / size);

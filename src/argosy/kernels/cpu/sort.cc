@@ -250,6 +250,56 @@ void sort_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n,
                });
 }
 
+// The most frequent of n keys, the least of several. The keys are put in order where their range is
+// too wide to count them.
+template <class Key>
+Key most_frequent(std::vector<Key>& keys, std::vector<Key>& room, std::vector<uint32_t>& counts) {
+  const int64_t n = static_cast<int64_t>(keys.size());
+  const auto [low, high] = std::minmax_element(keys.begin(), keys.end());
+  const Key first = *low, range = static_cast<Key>(*high - *low);
+  if (range < static_cast<uint64_t>(4 * n)) {
+    counts.assign(static_cast<size_t>(range) + 1, 0);
+    for (const Key key : keys) ++counts[static_cast<size_t>(key - first)];
+    const auto best = std::max_element(counts.begin(), counts.end());
+    return static_cast<Key>(first + static_cast<Key>(best - counts.begin()));
+  }
+  if (n < 512) {
+    std::sort(keys.begin(), keys.end());
+  } else {
+    room.resize(keys.size());
+    radix_sort(keys.data(), room.data(), n, sizeof(Key));
+  }
+  Key best = keys[0];
+  int64_t longest = 0;
+  for (int64_t i = 0, start = 0; i < n; ++i) {
+    if (keys[i] != keys[start]) start = i;
+    if (i - start + 1 > longest) {
+      longest = i - start + 1;
+      best = keys[i];
+    }
+  }
+  return best;
+}
+
+template <class T>
+void mode_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n, int64_t inner) {
+  using Key = decltype(order_key(T{}));
+  const int64_t grain = std::max<int64_t>(1, kWork / (n * 4));
+  parallel_for(outer * inner, grain, [&](int64_t begin, int64_t end) {
+    std::vector<Key> keys(n), room;
+    std::vector<uint32_t> counts;
+    for (int64_t r = begin; r < end; ++r) {
+      const T* row = x + r / inner * n * inner + r % inner;
+      for (int64_t i = 0; i < n; ++i) keys[i] = order_key(row[i * inner]);
+      const Key best = most_frequent(keys, room, counts);
+      int64_t last = n - 1;
+      while (order_key(row[last * inner]) != best) --last;
+      values[r] = row[last * inner];
+      index[r] = last;
+    }
+  });
+}
+
 template <class F>
 void with_real(DType type, F&& f) {
   dispatch_types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t,
@@ -268,6 +318,13 @@ void topk(DType type, const void* x, void* values, int64_t* index, int64_t outer
   with_real(type, [&]<class T>(T) {
     sort_typed(static_cast<const T*>(x), static_cast<T*>(values), index, outer, n, inner, k,
                largest);
+  });
+}
+
+void mode(DType type, const void* x, void* values, int64_t* index, int64_t outer, int64_t n,
+          int64_t inner) {
+  with_real(type, [&]<class T>(T) {
+    mode_typed(static_cast<const T*>(x), static_cast<T*>(values), index, outer, n, inner);
   });
 }
 

@@ -16,6 +16,10 @@ ARGOSY_API void sort(DType type, const void* x, void* values, int64_t* index, in
 // The k largest or smallest in order, ties by position; outputs are [outer, k, inner].
 ARGOSY_API void topk(DType type, const void* x, void* values, int64_t* index, int64_t outer,
                      int64_t n, int64_t inner, int64_t k, bool largest);
+// The most frequent element of each row, the smallest of several, and its last place; outputs are
+// [outer, inner]. n > 0. nan is equal to nan, -0 to 0.
+ARGOSY_API void mode(DType type, const void* x, void* values, int64_t* index, int64_t outer,
+                     int64_t n, int64_t inner);
 // For each of values[outer, m]: how many of sorted[outer, n] come before it (or before or with it
 // if `right`). sorted_rows is outer or 1 (one sequence for all).
 ARGOSY_API void searchsorted(DType type, const void* sorted, const void* values, DType index_type,

@@ -55,11 +55,29 @@ Tensor wide_index(const Tensor& index, const Shape& shape) {
   return wide;
 }
 
+// Whether places along an axis are offsets as they stand: none counts from the end, none is
+// outside. Nobody may write them while they are used, so they must not be the memory of x.
+bool are_offsets(const Tensor& index, const Tensor& x, int axis) {
+  if (x.strides()[axis] != 1 || index.impl()->storage == x.impl()->storage) return false;
+  const int64_t *p = index.data<int64_t>(), n = index.numel();
+  const auto last = static_cast<uint64_t>(x.dim(axis) - 1);
+  uint64_t outside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto place = static_cast<uint64_t>(p[i]);
+    outside |= place | (last - place);
+  }
+  return outside >> 63 == 0;
+}
+
 // The offsets, in elements of x, of all places that the indices name. An index out of range is an
 // error of kind `outside`.
 Tensor offsets_of(const char* op, const Tensor& x, std::span<const Tensor> indices,
                   const IndexAttrs& a, ErrorKind outside) {
   Shape shape = index_shape(op, indices);
+  if (indices.size() == 1) {
+    Tensor only = wide_index(indices[0], shape);
+    if (are_offsets(only, x, static_cast<int>(a.axes[0]))) return only;
+  }
   Tensor offsets = Tensor::empty(shape, DType::int64);
   for (size_t k = 0; k < indices.size(); ++k) {
     Tensor index = wide_index(indices[k], shape);

@@ -185,7 +185,6 @@ void mode_infer(InferContext& c, const ModeAttrs& a) {
   c.out[0].shape = reduced(x, normalize_axis_of_any("mode", a.axis, x.rank()), a.keepdim);
   c.out[1] = {c.out[0].shape, DType::int64};
 }
-// The longest run of the sorted row; of equally long ones the smallest value; its last place.
 void mode_run(KernelFrame& f, const ModeAttrs& a) {
   const Tensor& x = f.in[0];
   if (x.numel() == 0) {  // of rows without elements 0 and place 0
@@ -193,28 +192,7 @@ void mode_run(KernelFrame& f, const ModeAttrs& a) {
     return;
   }
   Around s = around(x.shape(), normalize_axis_of_any("mode", a.axis, x.rank()));
-  const int item = item_size(x.dtype());
-  Tensor values = Tensor::empty(x.shape(), x.dtype());
-  Tensor index = Tensor::empty(x.shape(), DType::int64);
-  cpu::sort(x.dtype(), x.raw(), values.raw(), index.data<int64_t>(), s.outer, s.n, s.inner, false);
-  const char* v = static_cast<const char*>(values.raw());
-  for (int64_t o = 0; o < s.outer; ++o) {
-    for (int64_t i = 0; i < s.inner; ++i) {
-      auto at = [&](int64_t k) { return (o * s.n + k) * s.inner + i; };
-      int64_t best = 0, best_length = 0, start = 0;
-      for (int64_t k = 1; k <= s.n; ++k) {
-        if (k < s.n &&
-            !std::memcmp(v + at(k) * item, v + at(start) * item, static_cast<size_t>(item)))
-          continue;
-        if (k - start > best_length) best_length = k - start, best = k - 1;
-        start = k;
-      }
-      int64_t to = o * s.inner + i;
-      std::memcpy(static_cast<char*>(f.out[0].raw()) + to * item, v + at(best) * item,
-                  static_cast<size_t>(item));
-      f.out[1].data<int64_t>()[to] = index.data<int64_t>()[at(best)];
-    }
-  }
+  cpu::mode(x.dtype(), x.raw(), f.out[0].raw(), f.out[1].data<int64_t>(), s.outer, s.n, s.inner);
 }
 Tensors mode_grad(const GradCall& c, const ModeAttrs& a) {
   return pick_back(c, a.axis, a.keepdim);
@@ -234,7 +212,7 @@ ARGOSY_OP(mode, ModeAttrs)
     .output("values")
     .index_output("indices", Save::value)
     .infer(mode_infer)
-    .kernel("sort", mode_run)
+    .kernel("count", mode_run)
     .gradient(mode_grad)
     .done();
 
