@@ -1,9 +1,8 @@
 """Small things that generated and hand-written front-end modules share."""
 
 import functools
+import sys
 import warnings
-
-import numpy as np
 
 from argosy import _core
 from argosy._core import Tensor
@@ -325,11 +324,15 @@ def sizes(function):
     return wrapper
 
 
+def is_array(value):
+    """Whether value is an array or a number of NumPy, which nothing has where it was not imported."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic))
+
+
 def alone(value):
     """The number in a NumPy array of one element or a number of NumPy; anything else as it is."""
-    return (
-        value.item() if isinstance(value, (np.ndarray, np.generic)) and value.size == 1 else value
-    )
+    return value.item() if is_array(value) and value.size == 1 else value
 
 
 def checked_tensors(name, what, value, holes=False):

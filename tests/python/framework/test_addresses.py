@@ -47,7 +47,7 @@ def test_in_declarative_mode():
 
     seen = []
 
-    @argosy.jit.to_static
+    @argosy.jit.to_static(full_graph=True)
     def f(x):
         seen.append(in_declarative_mode())
         return x + 1

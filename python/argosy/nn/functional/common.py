@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from argosy import _core, tensor
 from argosy._core import Tensor
 from argosy._support import (
@@ -11,6 +9,7 @@ from argosy._support import (
     alone,
     alone_in,
     check_choice,
+    is_array,
     is_symbolic,
     listed,
     sizes_of,
@@ -480,7 +479,7 @@ def _scales(scale_factor, rank):
             " numbers, or size, which may be a value of the Program."
         )
     scale_factor = alone(scale_factor)
-    if isinstance(scale_factor, (Tensor, np.ndarray)):
+    if isinstance(scale_factor, Tensor) or is_array(scale_factor):
         scale_factor = scale_factor.tolist()
     if isinstance(scale_factor, (int, float)):
         scales = [float(scale_factor)] * (rank - 2)
