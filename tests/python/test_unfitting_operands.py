@@ -280,6 +280,17 @@ def test_what_was_begun_is_a_number():
         for number in (paddle.zeros([0], "int64"), paddle.zeros([1], "uint8")):
             with pytest.raises(ValueError, match=r"_(wait|end)\] what was begun must be one int64"):
                 call([x], number)
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()):
+            given = paddle.static.data("x", [2, 3], "float32")
+            number = paddle.static.data("n", [-1], "int64")
+            (done,) = ops.all_reduce_wait([given], number)
+            with pytest.raises(ValueError, match="what was begun must be one int64"):
+                feed = {"x": np.ones([2, 3], "float32"), "n": np.zeros([0], "int64")}
+                paddle.static.Executor().run(feed=feed, fetch_list=[done])
+    finally:
+        paddle.disable_static()
 
 
 def test_derivatives_of_samples_of_another_grid():

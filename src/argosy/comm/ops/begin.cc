@@ -84,7 +84,7 @@ void end_infer(InferContext& c, const op::NoAttrs&) {
 }
 
 void end_run(KernelFrame& f, const op::NoAttrs&) {
-  Groups::current().end(*f.in.list(2)[0].data<int64_t>());
+  Groups::current().end(begun_number(f, 2));
 }
 
 ARGOSY_OP(collective_end, op::NoAttrs)

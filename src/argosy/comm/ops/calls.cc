@@ -50,6 +50,14 @@ void infer_ended(op::InferContext& c, size_t begun) {
   for (size_t i = 0; i < xs.size(); ++i) c.out[i] = {xs[i].shape(), xs[i].dtype()};
 }
 
+int64_t begun_number(const op::KernelFrame& f, size_t begun) {
+  const Tensor& number = f.in.list(begun)[0];
+  ARGOSY_CHECK(number.numel() == 1, invalid_argument)
+      << '[' << f.name() << "] what was begun must be one int64, got " << number
+      << ". Do this: pass what the operation that began it gave.";
+  return *number.data<int64_t>();
+}
+
 Shape stacked(const Shape& shape, int64_t ranks) {
   Shape out = shape;
   out.insert(0, ranks);

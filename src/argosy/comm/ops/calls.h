@@ -23,6 +23,8 @@ std::shared_ptr<ProcessGroup> group_of(const char* what, int64_t number, int64_t
 // The forms of the first list of operands, once what operand list `begun` numbers has ended; raises
 // unless that is a number.
 void infer_ended(op::InferContext& c, size_t begun);
+// That number in a run, whose sizes a Program may not have known.
+int64_t begun_number(const op::KernelFrame& f, size_t begun);
 
 // [ranks, *shape], and what is left of it.
 Shape stacked(const Shape& shape, int64_t ranks);

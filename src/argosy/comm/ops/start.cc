@@ -66,7 +66,7 @@ void wait_infer(InferContext& c, const op::NoAttrs&) {
 }
 
 void wait_run(KernelFrame& f, const op::NoAttrs&) {
-  Groups::current().end(*f.in.list(1)[0].data<int64_t>());
+  Groups::current().end(begun_number(f, 1));
 }
 
 ARGOSY_OP(all_reduce_wait, op::NoAttrs)
