@@ -6,7 +6,6 @@
 #include "argosy/op/autocast.h"
 #include "argosy/op/host_work.h"
 #include "argosy/op/launch.h"
-#include "argosy/op/promotion.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::op {
@@ -155,16 +154,14 @@ const TensorImpl* check_inputs(const OpDef& op, const Inputs& in, const TensorIm
 }
 
 // promote_tensors, and what the op's own rule says beside it.
-std::optional<DType> promote_pair(const Promotion& own, DType a, bool a_is_0d, DType b,
-                                  bool b_is_0d) {
-  if (own.zero_d && a_is_0d != b_is_0d) return promote(a, b);
+std::optional<DType> promote_pair(const OpDef& op, DType a, bool a_is_0d, DType b, bool b_is_0d) {
+  if (op.counts_0d && a_is_0d != b_is_0d) return promote(a, b);
   std::optional<DType> both = promote_tensors(a, a_is_0d, b, b_is_0d);
-  return both || !own.kinds ? both : promote(a, b);
+  return both || !op.mixes_kinds ? both : promote(a, b);
 }
 
 // The dtype that operands of different dtypes are cast to; 0-d ones count as numbers.
 DType common_dtype(const OpDef& op, const Inputs& in) {
-  const Promotion own = promotion_of(op);
   const Tensor* first = nullptr;
   DType common = DType::bool_;
   bool all_0d = true;
@@ -172,7 +169,7 @@ DType common_dtype(const OpDef& op, const Inputs& in) {
     if (!t.defined()) continue;
     bool is_0d = t.rank() == 0;
     std::optional<DType> both =
-        first ? promote_pair(own, common, all_0d, t.dtype(), is_0d) : t.dtype();
+        first ? promote_pair(op, common, all_0d, t.dtype(), is_0d) : t.dtype();
     ARGOSY_CHECK(both, attribute) << '[' << op.name
                                   << "] operands of these dtypes do not mix: " << *first << " and "
                                   << t << ". Do this: convert one of them with .astype(..).";

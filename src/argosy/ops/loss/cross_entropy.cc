@@ -138,8 +138,8 @@ ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
     .infer(cross_entropy_infer)
     .compose(cross_entropy_parts)
     .amp(op::Amp::full, op::Amp::follow)
+    .widens()
     .done();
-[[maybe_unused]] const bool from_16_bits = op::widens("cross_entropy");
 
 // --- loss and softmax ---
 

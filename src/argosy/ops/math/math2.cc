@@ -1,4 +1,3 @@
-#include "argosy/op/promotion.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -176,8 +175,8 @@ ARGOSY_FUNCTION2(atan2, Save::nothing, infer_double,
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
 >>> argosy.atan2(x, y).tolist()
 [0.24498, 1.1903, 0.7854])")
+    .promote_0d()
     .done();
-[[maybe_unused]] const bool atan2_0d = op::promotes_0d("atan2");
 ARGOSY_FUNCTION2(hypot, Save::value, infer_floating<NoAttrs>,
                  "sqrt(x^2 + y^2) without overflow, elementwise with broadcasting.")
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
@@ -190,8 +189,8 @@ ARGOSY_FUNCTION2(logaddexp, Save::nothing, infer_floating<NoAttrs>,
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
 >>> argosy.logaddexp(x, y).tolist()
 [4.0486, 5.0486, 3.6931])")
+    .promote_0d()
     .done();
-[[maybe_unused]] const bool logaddexp_0d = op::promotes_0d("logaddexp");
 
 void copysign_run(op::KernelFrame& f, const NoAttrs&) {
   if (is_floating(f.in[0].dtype())) return run_elementwise(f, cpu::copysign_loops());
@@ -237,13 +236,12 @@ ARGOSY_OP(nextafter, NoAttrs)
     .input("x", only(DType::float32) | only(DType::float64))
     .input("y", only(DType::float32) | only(DType::float64))
     .index_output("out")
-    .promote()
+    .promote_0d()
     .elementwise()
     .kernel("loops", run_loops<cpu::nextafter_loops, 6>)
     .strided()
     .on_loops()
     .done();
-[[maybe_unused]] const bool nextafter_0d = op::promotes_0d("nextafter");
 
 ARGOSY_OP(heaviside, NoAttrs)
     .python("heaviside(x, y, name=None)")
