@@ -172,7 +172,6 @@ def moe_gate_dispatch_partial_nosoftmaxtopk(
         unsupported(
             op, "leave use_pad out, or take the first", reverse_token_drop=(reverse_token_drop, False)
         )  # fmt: skip
-    s = x.shape[0]
     chosen = expert_id.astype("int64")
     everywhere = places(chosen, num_experts, True)[1]
     here = tensor.logical_and(chosen >= expert_start_index, chosen < expert_end_index)
