@@ -6,7 +6,12 @@ from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
 from . import asp, autograd, autotune, layers, nn, optimizer
 from .generators import get_rng_state, set_rng_state
-from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
+from .graph import (
+    graph_khop_sampler,
+    graph_reindex,
+    graph_sample_neighbors,
+    graph_send_recv,
+)
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import DistributedFusedLamb, LookAhead, ModelAverage
 from .word_vectors import skip_gram, skip_gram_noise
@@ -19,6 +24,7 @@ __all__ = [
     "autograd",
     "autotune",
     "get_rng_state",
+    "graph_khop_sampler",
     "graph_reindex",
     "graph_sample_neighbors",
     "graph_send_recv",
