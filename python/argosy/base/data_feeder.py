@@ -8,6 +8,11 @@ from argosy._programs.mode import default_main_program
 from argosy._support import need_type, no_effect
 from argosy.io.dataloader.generated import GeneratorLoader
 
+from .dtype_tables import (  # noqa: F401
+    _PADDLE_DTYPE_2_NUMPY_DTYPE,
+    _PADDLE_PIR_DTYPE_2_NUMPY_DTYPE,
+)
+
 __all__ = ["DataFeeder"]
 
 

@@ -8,6 +8,7 @@ import warnings
 import weakref
 
 from argosy import _core
+from argosy._framework import in_dynamic_mode
 from argosy._support import is_operand, no_effect, unsupported
 from argosy.amp._state import key as autocast_key
 from argosy.static.compiled import BuildStrategy
@@ -26,6 +27,9 @@ from .numbers import (
     may_be_open,
     open_numbers,
 )
+from .program_cache import ProgramCache
+from .signatures import Arguments
+from .switches import ENV_ENABLE_SOT
 from .transform import CaptureError, ignore_module, why_not
 
 __all__ = [
@@ -128,7 +132,7 @@ def set_verbosity(level=0, also_to_stdout=False):
 
 
 def to_static(
-    function=None, input_spec=None, build_strategy=None, backend=None, full_graph=False, **kwargs
+    function=None, input_spec=None, build_strategy=None, backend=None, full_graph=None, **kwargs
 ):
     """Makes a function, method or Layer run as a captured Program.
 
@@ -151,7 +155,8 @@ def to_static(
         input_spec (list | tuple, optional): InputSpecs, one for each argument; sizes -1 make one
             Program serve all sizes.
         build_strategy, backend: have no effect on results: Programs run by one executor.
-        full_graph (bool): Raise instead of falling back to Python.
+        full_graph (bool, optional): Raise instead of falling back to Python. Without it, what the
+            environment says: ENABLE_FALL_BACK=0 raises.
         kwargs: property, only False.
 
     Returns:
@@ -196,12 +201,17 @@ def to_static(
         backend=(backend, None),
     )  # fmt: skip
 
+    if full_graph is None:
+        full_graph = not ENV_ENABLE_SOT.get()
+
     def decorate(target):
         from argosy.nn import Layer
 
         if isinstance(target, Layer):
             if isinstance(target.forward, StaticFunction):
-                return target
+                if input_spec is None:
+                    return target
+                target.forward = target.forward.dygraph_function
             target.forward = StaticFunction(target.forward, input_spec, full_graph)
             return target
         if isinstance(target, StaticFunction):
@@ -238,11 +248,11 @@ class StaticFunction:
         self._function = function
         self._input_spec = None if input_spec is None else tuple(input_spec)
         self._full_graph = full_graph
-        self._cache = {}
+        self._cache = ProgramCache()
         self._numbers = {}  # form without its numbers -> Varying
         self._others = {}  # form -> specializations for other states than the newest one's
         self._writing = {}  # form -> captures in a row that changed what they read
-        self._signature = None
+        self._arguments = Arguments(function, self._instance is not None)
         self._layers = None
         functools.update_wrapper(self, function, updated=())
 
@@ -319,7 +329,12 @@ class StaticFunction:
     @property
     def concrete_program(self):
         """The specialization captured last; captured from input_spec if there is none yet."""
-        found = [c for c in self._cache.values() if c is not None]
+        if not in_dynamic_mode() and not _capture.capturing():
+            raise RuntimeError(
+                f"[to_static] the Program of {self._where()} is only available in dynamic mode. Do this:"
+                " call paddle.disable_static() first."
+            )
+        found = self._cache.concrete_programs()
         return found[-1] if found else self._concrete()
 
     @property
@@ -361,7 +376,13 @@ class StaticFunction:
     def _concrete(self, *args, **kwargs):
         if not args and not kwargs and self._input_spec is not None:
             args = self._input_spec
-        bound = self._bind(args, kwargs)
+        if not args and not kwargs and self._arguments.needs_some():
+            raise ValueError(
+                f"[to_static] there is no Program of {self._where()} yet, and the forms of its arguments"
+                " are not known. Do this: call it first, or give input_spec."
+            )
+        bound = self._arguments.bind(args, kwargs, self._where(), self._input_spec is not None)
+        bound = self._bind(*bound)
         key, tensors = self._key(bound)
         captured = self._find(key)
         if captured is None or captured is self:
@@ -531,15 +552,12 @@ class StaticFunction:
 
     def _bind(self, args, kwargs):
         """Arguments in the order of the signature, defaults filled in; arrays become tensors."""
-        if kwargs or self._input_spec is not None:
-            if self._signature is None:
-                self._signature = inspect.signature(self._function)
-            full = args if self._instance is None else (None, *args)
-            bound = self._signature.bind(*full, **kwargs)
-            bound.apply_defaults()
-            args = bound.args if self._instance is None else bound.args[1:]
-            kwargs = bound.kwargs
-        if self._input_spec is not None:
+        specified = self._input_spec is not None
+        if kwargs or specified:
+            args, kwargs = self._arguments.bind(args, kwargs, self._where(), specified)
+        else:
+            args = self._arguments.with_defaults(args)
+        if specified:
             args = self._apply_spec(args)
         return args, kwargs
 
@@ -615,9 +633,9 @@ class StaticFunction:
             if getattr(inspect, f"is{kind}")(self._function):
                 raise CaptureError(f"{self._where()} cannot be captured: it is a {kind}.")
         program = _core.program_new()
-        symbols = []
+        symbols, taken = [], set()
 
-        def symbol(leaf):
+        def symbol(leaf, default):
             if type(leaf) is _Specified:
                 shape, dtype, name = leaf.spec.shape, leaf.spec.dtype, leaf.spec.name
                 stop = leaf.tensor.stop_gradient
@@ -630,7 +648,10 @@ class StaticFunction:
                 shape, dtype, name, stop = t.shape, t.dtype, None, True
             else:
                 return leaf
-            name = name or f"input_{len(symbols)}"
+            name = name or default
+            if name in taken:
+                name = f"{name}_{len(symbols)}"
+            taken.add(name)
             v = _core.program_input(program, name, list(shape), dtype)
             v.stop_gradient = stop
             symbols.append(v)
@@ -638,7 +659,7 @@ class StaticFunction:
 
         args, kwargs = bound
         packed = [list(args), kwargs]
-        leaves = [symbol(leaf) for leaf in flatten(packed)]
+        leaves = list(map(symbol, flatten(packed), self._arguments.names(args, kwargs)))
         at = [i for i, leaf in enumerate(leaves) if type(leaf) in (int, float)]
         for i in sorted(places):
             v = _core.program_input(program, f"number_{i}", [], dtype_of(leaves[at[i]]))

@@ -10,6 +10,7 @@ from .reads import note_function, noting_reads
 from .transform import checked_outputs, transform, why_not
 
 _executor = None
+_count = 0
 
 
 def execute(program, feeds, fetches):
@@ -18,6 +19,11 @@ def execute(program, feeds, fetches):
     if _executor is None:
         _executor = _core.executor_new(256)
     return _core.executor_run(_executor, program, feeds, fetches, None)
+
+
+def count():
+    """How often functions were captured in this process, also those that could not be."""
+    return _count
 
 
 class Leaf:
@@ -193,6 +199,8 @@ def capture(function, args, kwargs, symbols, program):
 
     What cannot be captured raises what the function raised.
     """
+    global _count
+    _count += 1
     with noting() as exchanging, recording(program):
         result = checked_outputs(transform(function)(*args, **kwargs))
         outputs, leaves = [], []

@@ -1,0 +1,90 @@
+"""Names that test harnesses import of base and pir: tables of dtypes, marks in names, facts of the build."""
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy.base import core, executor, framework
+from argosy.base.backward import _append_grad_suffix_, _as_list, _some_in_set_, calc_gradient
+from argosy.base.data_feeder import _PADDLE_DTYPE_2_NUMPY_DTYPE
+from argosy.pir.core import np_type_to_paddle_type, str_to_paddle_type, vartype_to_datatype
+
+
+def test_dtypes_are_attributes_of_their_type():
+    for name in ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex128"):
+        assert getattr(core.DataType, name.upper()) == getattr(argosy, name)
+
+
+def test_tables_of_dtypes():
+    assert vartype_to_datatype[core.VarDesc.VarType.FP32] == argosy.float32
+    assert framework.paddle_type_to_proto_type[argosy.int64] == core.VarDesc.VarType.INT64
+    numpy_names = [
+        _PADDLE_DTYPE_2_NUMPY_DTYPE[d] for d in (argosy.float32, argosy.bfloat16, argosy.bool)
+    ]
+    assert numpy_names == ["float32", "uint16", "bool"]
+    assert np_type_to_paddle_type[np.dtype("uint16")] == argosy.bfloat16
+    assert np_type_to_paddle_type[np.dtype("uint8")] == argosy.uint8
+    assert str_to_paddle_type["bool_"] == str_to_paddle_type["bool"] == argosy.bool
+    assert framework.convert_np_dtype_to_proto_type(np.int32) == argosy.int32
+    assert [framework.dtype_to_str(d) for d in (argosy.float16, argosy.bfloat16)] == [
+        "fp16",
+        "bf16",
+    ]
+    with pytest.raises(TypeError, match="expected a floating or complex dtype, got paddle.int32"):
+        framework.dtype_to_str(argosy.int32)
+    assert core.size_of_dtype(argosy.float64) == 8
+
+
+def test_names_and_lists():
+    assert _append_grad_suffix_("x") == "x" + core.grad_var_suffix() == "x@GRAD"
+    assert core.kEmptyVarName() == core.empty_var_name() == framework.EMPTY_VAR_NAME == "@EMPTY@"
+    assert [_as_list(x) for x in (None, 3, (1, 2), [4])] == [[], [3], [1, 2], [4]]
+    assert _some_in_set_(["a", "b"], {"b"}) and not _some_in_set_(["a"], {"b"})
+    assert executor._to_name_str(["x", "y"]) == "x,y"
+
+
+def test_forms_of_feeds():
+    fits = executor.dimension_is_compatible_with
+    assert fits([2, -1], [2, 3]) and not fits([2, 4], [2, 3]) and not fits([1], [1, 2])
+    assert executor.dtype_is_compatible_with("float32", argosy.float32)
+    assert not executor.dtype_is_compatible_with("int32", argosy.float32)
+    made = executor._as_lodtensor([1, 2], argosy.CPUPlace(), "float64")
+    assert made.shape() == [2] and np.array(made).dtype == np.float64
+    assert core.broadcast_shape([2, 1], [1, 3]) == [2, 3]
+
+
+def test_one_gradient_comes_alone():
+    argosy.enable_static()
+    try:
+        with argosy.static.program_guard(argosy.static.Program()):
+            x = argosy.static.data("x", [2])
+            x.stop_gradient = False
+            (dx,) = argosy.static.Executor().run(
+                feed={"x": np.array([1, 3], "float32")}, fetch_list=[calc_gradient(x * x, x)]
+            )
+    finally:
+        argosy.disable_static()
+    assert dx.tolist() == [2.0, 6.0]
+
+
+def test_flags_within_a_context():
+    with framework.flag_guard("FLAGS_check_nan_inf", True):
+        assert core.globals()["FLAGS_check_nan_inf"] is True
+    assert core.globals()["FLAGS_check_nan_inf"] is False
+
+
+def test_facts():
+    assert not core.is_compiled_with_onednn() and not framework.in_pir_executor_mode()
+    assert core._check_and_set_prim_vjp_skip_default_ops() and not core._enable_prim_dynamic_shape()
+    core._clear_prim_vjp_skip_default_ops()
+    assert core.get_available_device() == core.get_all_device_type() == []
+    assert core.has_non_empty_grad_op_maker("relu") and core.has_empty_grad_op_maker("shape")
+    assert framework._get_paddle_place_list(["cpu"]) == [argosy.CPUPlace()]
+    with pytest.raises(TypeError, match="expected a list or tuple, got str. Do this: put it into"):
+        framework._get_paddle_place_list("cpu")
+
+
+def test_lists_of_whole_operations_have_no_effect_which_a_warning_says():
+    argosy._support._told.discard(("core._set_prim_forward_blacklist", "names"))
+    with pytest.warns(UserWarning, match="has no effect: Programs compute the same by whole"):
+        core._set_prim_forward_blacklist("softmax")
