@@ -7,10 +7,12 @@ import argosy
 from argosy.distributed._buckets import in_buckets
 from argosy.distributed._reducer import _FORMS, _Plan
 
+AT_END = {"AT_END": "1"}  # gradients are exchanged once backward has ended
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_several_processes_train_as_one(count):
-    for rank in ranks.run("data_parallel", count):
+
+@pytest.mark.parametrize(("count", "environ"), [*[(n, {}) for n in (1, 2, 3, 4)], (3, AT_END)])
+def test_several_processes_train_as_one(count, environ):
+    for rank in ranks.run("data_parallel", count, environ=environ):
         assert "all is well" in rank.text
 
 
@@ -36,9 +38,9 @@ def test_exchange_of_parts_of_a_gradient(count):
         assert "all is well" in rank.text
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_gradients_that_all_processes_see(count):
-    for rank in ranks.run("seen", count):
+@pytest.mark.parametrize(("count", "environ"), [*[(n, {}) for n in (1, 2, 3, 5)], (3, AT_END)])
+def test_gradients_that_all_processes_see(count, environ):
+    for rank in ranks.run("seen", count, environ=environ):
         assert "all is well" in rank.text
 
 
@@ -54,16 +56,60 @@ def test_a_process_whose_gradients_nobody_sees(first, others):
         assert "all is well" in rank.text
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_parameters_that_are_left_out(count):
-    for rank in ranks.run("unused", count):
+HOSTS = ["aabb", "aab", "abb", "aabbcc", "abbccc"]
+
+
+def on_hosts(hosts, **alone):
+    """The environment of each rank on hosts that are told by a letter each; alone: of those who have none
+    beside them there."""
+
+    def each(rank):
+        own = {"ARGOSY_COMM_HOST": hosts[rank], "PADDLE_NNODES": str(len(set(hosts)))}
+        return {**own, **(alone if hosts.count(hosts[rank]) == 1 else {})}
+
+    return {"count": len(hosts), "each": each}
+
+
+@pytest.mark.parametrize("hosts", HOSTS)
+def test_gradients_that_all_processes_of_a_host_see(hosts):
+    for rank in ranks.run("seen", **on_hosts(hosts, **HIDDEN)):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("hosts", ["aabb", "aab", "aabbcc"])
+def test_hosts_get_the_same_bits_in_all_ranks_and_runs(hosts):
+    runs = [ranks.run("same_bits", **on_hosts(hosts)) for _ in range(2)]
+    told = {line for run in runs for r in run for line in r.text.splitlines() if "digest" in line}
+    assert len(told) == 1, told
+
+
+@pytest.mark.parametrize(
+    ("hosts", "victim"),
+    [("aabb", 0), ("aabb", 1), ("aabb", 3), ("aab", 1), ("aab", 2), ("abbccc", 4)],
+)
+@pytest.mark.parametrize("after", ["0.1", "0.137"])
+def test_a_process_of_a_host_dies_in_a_sum(hosts, victim, after):
+    layout = on_hosts(hosts)
+    started = ranks.start(
+        "dies_in_sums", layout["count"], after, environ={"VICTIM": str(victim)}, each=layout["each"]
+    )
+    for number, rank in enumerate(ranks.finish(started, 100)):
+        if number == victim:
+            assert rank.code == -9, rank.text
+        else:
+            assert rank.code == 0 and "lost: " in rank.text, f"rank {number}:\n{rank.text}"
+
+
+@pytest.mark.parametrize(("count", "environ"), [*[(n, {}) for n in (1, 2, 3)], (3, AT_END)])
+def test_parameters_that_are_left_out(count, environ):
+    for rank in ranks.run("unused", count, environ=environ):
         assert "all is well" in rank.text
 
 
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("seed", [1, 2])  # an even one: all parameters are used
 def test_random_passes(seed, count):
-    for environ in ({}, IN_PARTS):
+    for environ in ({}, AT_END, IN_PARTS):
         for rank in ranks.run("random_passes", count, str(seed), "30", environ=environ):
             assert "all is well" in rank.text
 
@@ -110,10 +156,13 @@ def test_buckets_have_one_dtype_and_limits():
     assert str(in_buckets(items, [1000])) == "[[f2, f3, f1, f4], [d1, d9]]"
 
 
-@pytest.mark.parametrize("what", ["kill", "stop", "raise", "end"])
-def test_a_process_leaves_in_the_middle_of_backward(what):
+@pytest.mark.parametrize(
+    ("what", "when"),
+    [("kill", {}), ("stop", {}), ("raise", {}), ("end", {}), ("kill", AT_END), ("raise", AT_END)],
+)
+def test_a_process_leaves_in_the_middle_of_backward(what, when):
     """The others are told by a typed error within the limit, and never train on."""
-    started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "10"})
+    started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "10", **when})
     *others, _ = started
     for rank in others:
         rank.collect(400)
