@@ -349,6 +349,26 @@ def layers(module):
                 i = i + 1
             return outs[0] + outs[-1], outs[1]
 
+    class Lists(WithParameter):
+        """Parts of lists that loops fill, and elements taken out of them."""
+
+        def fill(self, x, n):
+            i, outs = paddle.zeros([], "int64"), []
+            while i < n:
+                outs.append(x * self.shift + i.astype("float32"))
+                i = i + 1
+            return outs
+
+        def forward(self, x, n):
+            a, b = self.fill(x, n + 3), self.fill(x * 2, n + 4)
+            total = paddle.zeros_like(x)
+            for y in a[1:]:
+                total = total * 0.5 + y
+            first, last = b.pop(0), b.pop()
+            if x.mean() > 100:
+                b.pop()
+            return paddle.concat(a[1:3], 0), total, first - last, paddle.stack(b, 0), a[n - 1]
+
     class Returns(WithParameter):
         """Variables that some ways through it leave without a value, a list that has some before."""
 
@@ -512,6 +532,7 @@ def layers(module):
         nets |= {
             "loops": (Loops(), [(2, 3, 4)]),
             "elements": (Elements(), [(3, 4)]),
+            "lists": (Lists(), [(3, 4), ((), "int64", 6)], [(3, 4), ()]),
             "proposals": (Proposals(), [(2, 4, 4, 5), (2, 2)]),
             "asked_sizes": (Sizes(), [(3, 3, 7, 9)], [(2, 3, 8, 8)]),
         }

@@ -480,6 +480,8 @@ constexpr PirName kNames[] = {
     {"array_read", "read_from_array", "X I", "Out", ""},
     {"array_length", "lod_array_length", "X", "Out", ""},
     {"slice_array_dense", "slice_array_dense", "X Starts", "Out", ""},
+    {"slice_array", "slice_array", "X Starts Ends", "Out", ""},
+    {"array_pop", "array_pop", "X", "ArrayOut Out", ""},
     {"array_to_tensor", "tensor_array_to_tensor", "X", "Out OutIndex", ""},
     {"assert", "assert", "Cond Data", "", ""},
     {"print", "print", "In", "Out", ""},
