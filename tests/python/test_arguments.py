@@ -380,3 +380,15 @@ def test_copies_by_dlpack():
 def test_key_of_sparse_layers_has_no_effect():
     with pytest.warns(UserWarning, match=r"\[SubmConv\] key has no effect"):
         paddle.sparse.nn.SubmConv2D(1, 1, 3, key="a")
+
+
+@pytest.mark.parametrize("mode", ["nearest", "area", "bilinear"])
+def test_interpolate_takes_nothing_that_has_no_effect(mode):
+    x = paddle.ones([1, 2, 8, 8])
+    if mode != "bilinear":
+        with pytest.raises(ValueError, match=f"antialias: expected mode 'bilinear' .*got '{mode}'"):
+            F.interpolate(x, [4, 4], mode=mode, antialias=True)
+    with pytest.raises(ValueError, match="recompute_scale_factor: expected scale_factor, got size"):
+        F.interpolate(x, [4, 4], mode=mode, recompute_scale_factor=True)
+    with pytest.raises(ValueError, match="recompute_scale_factor: expected scale_factor"):
+        paddle.nn.Upsample([4, 4], mode=mode, recompute_scale_factor=True)(x)

@@ -11,6 +11,18 @@ from . import _state
 __all__ = []
 
 
+# Entries of a state beside the scale; attributes of these names, after a _.
+_STORED = (
+    "incr_ratio",
+    "decr_ratio",
+    "incr_every_n_steps",
+    "decr_every_n_nan_or_inf",
+    "incr_count",
+    "decr_count",
+    "use_dynamic_loss_scaling",
+)
+
+
 class OptimizerState(Enum):
     """What was done with an optimizer's gradients since the last update()."""
 
@@ -76,6 +88,7 @@ class GradScaler:
         self._found_inf = False
         self._cache_found_inf = False
         self._optimizer_states = {}
+        self._loaded = False
         if enable and not self._enable:
             warnings.warn(
                 "[GradScaler] has no effect on the CPU but with auto_cast(dtype='bfloat16'): losses"
@@ -387,9 +400,10 @@ class GradScaler:
         """What is to be saved of the scaler.
 
         Returns:
-            dict: The scale, as a float32 array of one element, ratios and counts; empty while off.
+            dict: The scale, as a float32 array of one element, ratios and counts; empty while off, unless a
+            state was loaded, which is given back.
         """
-        if not self._enable:
+        if not self._enable and not (self._wanted and self._loaded):
             return {}
         import numpy as np
 
@@ -412,6 +426,7 @@ class GradScaler:
 
         Raises:
             RuntimeError: It is empty, and scaling is on.
+            ValueError: It lacks an entry. Nothing is taken over then.
         """
         if not state_dict:
             if not self._enable:
@@ -422,17 +437,16 @@ class GradScaler:
             )
         import numpy as np
 
+        missing = [name for name in ("scale", *_STORED) if name not in state_dict]
+        if missing:
+            raise ValueError(
+                f"[GradScaler.load_state_dict] the state has no {', '.join(missing)}: expected what state_dict()"
+                " gives. Do this: load the state of a scaler."
+            )
         self._init_loss_scaling = self._number = float(np.ravel(state_dict["scale"])[0])
-        for name in (
-            "incr_ratio",
-            "decr_ratio",
-            "incr_every_n_steps",
-            "decr_every_n_nan_or_inf",
-            "incr_count",
-            "decr_count",
-            "use_dynamic_loss_scaling",
-        ):
+        for name in _STORED:
             setattr(self, f"_{name}", state_dict[name])
+        self._loaded = True
 
 
 AmpScaler = GradScaler

@@ -2,10 +2,13 @@
 
 A folder holds checkpoints by number. Of checkpoint N, process R wrote `R_N.distcp`, a share of the
 tensors, and the coordinator, once all of these were there, `N.metadata`: who has it has a whole one.
+What is written over checkpoint N goes to `R_N.1.distcp` (and the next to `R_N.distcp` again), so that the old
+one is whole until the new metadata name the new files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -76,10 +79,12 @@ def save_state_dict(
     coordinates = member(what, group, coordinator_rank) == group.rank
     flat = _flattened(what, state_dict)
     tensors = {key: value for key, value in flat.items() if isinstance(value, Tensor)}
-    told = _told(group, (_checked_id(what, unique_id), _forms(tensors), _newest(path)))
+    unique_id = _checked_id(what, unique_id)
+    told = _told(group, (unique_id, _forms(tensors), _newest(path), _other_files(path, unique_id)))
     number = _agreed(what, "unique_id", [one[0] for one in told])
     if number is None:
         number = max((-1 if one[2] is None else one[2]) for one in told) + 1
+    files = told[member(what, group, coordinator_rank)][3]
     owners = _owners(what, [one[1] for one in told])
     mine = {key: tensors[key] for key, owner in owners.items() if owner == group.rank}
     if coordinates:
@@ -87,7 +92,7 @@ def save_state_dict(
 
     def write_share():
         atomic_file.make_folders(path)
-        io.save({_joined(key): value for key, value in mine.items()}, _share(path, number))
+        io.save({_joined(key): value for key, value in mine.items()}, _share(path, number, files))
 
     _on_all(what, group, write_share)
 
@@ -96,7 +101,8 @@ def save_state_dict(
         keys.update((key, get_rank()) for key in flat if key not in tensors)
         entries = [[list(key), rank] for key, rank in keys.items()]
         with atomic_file.atomic_writer(os.path.join(path, f"{number}.metadata")) as file:
-            file.write(json.dumps({"format": _FORMAT, "entries": entries}).encode())
+            file.write(json.dumps({"format": _FORMAT, "entries": entries, "files": files}).encode())
+        _remove_shares(path, number, 1 - files)
 
     _on_all(what, group, write_metadata if coordinates else None)
 
@@ -202,9 +208,9 @@ def load_merged_state_dict(
         what, "leave it out", aoa_config=(aoa_config, None), safetensors=(safetensors, False)
     )
     no_effect(what, "tensors are on the CPU anyway", offload=(offload, False))
-    entries, number = _entries(what, path, _checked_id(what, unique_id))
+    entries, number, files = _entries(what, path, _checked_id(what, unique_id))
     chosen = [key for key in entries if prefix is None or (key[0] == prefix and len(key) > 1)]
-    found = _read(what, chosen, entries, path, number)
+    found = _read(what, chosen, entries, path, number, files)
     merged = {}
     for key in chosen:
         _put(merged, key if prefix is None else key[1:], found[key])
@@ -314,8 +320,27 @@ def _owners(what, forms_of_ranks):
 # Files
 
 
-def _share(path, number, rank=None):
-    return os.path.join(path, f"{get_rank() if rank is None else rank}_{number}.distcp")
+def _share(path, number, files, rank=None):
+    """The file of one process. Of each checkpoint there are two sets of such files, 0 and 1."""
+    middle = ".1" if files else ""
+    return os.path.join(path, f"{get_rank() if rank is None else rank}_{number}{middle}.distcp")
+
+
+def _other_files(path, number):
+    """Which set of files a checkpoint that may be there does not have."""
+    try:
+        with open(os.path.join(path, f"{number}.metadata"), "rb") as file:
+            return 1 - bool(json.load(file).get("files", 0))
+    except (OSError, ValueError, AttributeError):  # there is none, or it is none of ours
+        return 0
+
+
+def _remove_shares(path, number, files):
+    name = re.compile(rf"\d+_{number}{re.escape('.1' if files else '')}\.distcp")
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(path):
+            if name.fullmatch(entry):
+                os.remove(os.path.join(path, entry))
 
 
 def _newest(path):
@@ -328,7 +353,7 @@ def _newest(path):
 
 
 def _entries(what, path, number):
-    """The rank whose file has each entry of a checkpoint, and its number."""
+    """The rank whose file has each entry of a checkpoint, its number, and which set of files it has."""
     number = _newest(path) if number is None else number
     name = None if number is None else os.path.join(path, f"{number}.metadata")
     if name is None or not os.path.isfile(name):
@@ -342,7 +367,8 @@ def _entries(what, path, number):
             metadata = json.load(file)
         if metadata["format"] != _FORMAT:
             raise ValueError(metadata["format"])
-        return {tuple(key): int(rank) for key, rank in metadata["entries"]}, number
+        entries = {tuple(key): int(rank) for key, rank in metadata["entries"]}
+        return entries, number, int(metadata.get("files", 0))
     except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise ValueError(
             f"[{what}] {name}: expected what save_state_dict of Argosy wrote, got something else ({error})."
@@ -350,16 +376,17 @@ def _entries(what, path, number):
         ) from None
 
 
-def _read(what, keys, entries, path, number):
+def _read(what, keys, entries, path, number, files):
     """The values of these entries."""
     found = {}
     for rank in sorted({entries[key] for key in keys}):
-        share = io.load(_share(path, number, rank))
+        name = _share(path, number, files, rank)
+        share = io.load(name)
         for key in keys:
             if entries[key] == rank:
                 if _joined(key) not in share:
                     raise ValueError(
-                        f"[{what}] {_share(path, number, rank)} lacks {'.'.join(key)}: it is of another"
+                        f"[{what}] {name} lacks {'.'.join(key)}: it is of another"
                         " checkpoint. Do this: save it again."
                     )
                 found[key] = share[_joined(key)]
@@ -368,14 +395,14 @@ def _read(what, keys, entries, path, number):
 
 def _found(what, wanted, path, number):
     """What a checkpoint has for these entries, all in their form."""
-    entries, number = _entries(what, path, number)
+    entries, number, files = _entries(what, path, number)
     missing = [".".join(key) for key in wanted if key not in entries]
     if missing:
         raise ValueError(
             f"[{what}] checkpoint {number} in {path} lacks {', '.join(missing[:8])}. Do this: leave out what"
             " was not saved."
         )
-    found = _read(what, list(wanted), entries, path, number)
+    found = _read(what, list(wanted), entries, path, number, files)
     for key, value in wanted.items():
         if isinstance(value, Tensor) != isinstance(found[key], Tensor):
             same = False

@@ -42,30 +42,36 @@ class _Task(threading.Thread):
         self.arguments = None
 
 
-def _as_it_is_now(obj):
-    """obj with copies of its tensors: what the program does to them meanwhile is not saved.
+def _as_it_is_now(obj, memo):
+    """obj with copies of all that the program may change meanwhile, which is not saved.
 
-    Constructors of classes derived from dict, list and tuple are not called: they may take anything.
+    Constructors of classes derived from dict, list and tuple are not called: they may take anything. What is
+    there twice, or inside of itself, is so in the copy; `memo` is that of copy.deepcopy.
     """
+    if id(obj) in memo:
+        return memo[id(obj)]
+    memo.setdefault(id(memo), []).append(obj)  # an id is of one object while that lives
     if isinstance(obj, Tensor):
         copied = obj.detach().clone()
         copied.name = obj.name
-        return copied
-    if isinstance(obj, dict):
-        copied = copy.copy(obj)
+    elif isinstance(obj, dict):
+        copied = memo[id(obj)] = copy.copy(obj)
         for key, value in obj.items():
-            dict.__setitem__(copied, key, _as_it_is_now(value))
-        return copied
-    if isinstance(obj, list):
-        copied = copy.copy(obj)
-        list.__setitem__(copied, slice(None), [_as_it_is_now(value) for value in obj])
-        return copied
-    if isinstance(obj, tuple):
-        copied = tuple.__new__(type(obj), [_as_it_is_now(value) for value in obj])
+            dict.__setitem__(copied, key, _as_it_is_now(value, memo))
+    elif isinstance(obj, list):
+        copied = memo[id(obj)] = copy.copy(obj)
+        list.__setitem__(copied, slice(None), [_as_it_is_now(value, memo) for value in obj])
+    elif isinstance(obj, tuple):
+        copied = tuple.__new__(type(obj), [_as_it_is_now(value, memo) for value in obj])
         if hasattr(obj, "__dict__"):
             vars(copied).update(vars(obj))
-        return copied
-    return obj
+    else:
+        try:
+            return copy.deepcopy(obj, memo)
+        except Exception:  # save says what of it cannot be stored, if anything
+            return obj
+    memo[id(obj)] = copied
+    return copied
 
 
 def async_save(obj, path, protocol=4, sync_other_task=False, **configs):
@@ -73,7 +79,7 @@ def async_save(obj, path, protocol=4, sync_other_task=False, **configs):
     of the calls.
 
     Args:
-        obj (dict): State dict; its tensors are copied before the call returns.
+        obj (dict): State dict; what it holds is copied before the call returns.
         path (str | os.PathLike | io.BytesIO): As for :func:`argosy.save`.
         protocol (int): As for :func:`argosy.save`.
         sync_other_task (bool): Whether to wait first for those that are still being written.
@@ -99,7 +105,7 @@ def async_save(obj, path, protocol=4, sync_other_task=False, **configs):
         )
     if sync_other_task:
         clear_async_save_task_queue()
-    copied = _as_it_is_now(obj)
+    copied = _as_it_is_now(obj, {})
     with _lock:
         _tasks[:] = [t for t in _tasks if t.is_alive() or t.error is not None]
         task = _Task(copied, path, protocol, configs, _last[0] if _last else None)

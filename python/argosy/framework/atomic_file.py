@@ -1,6 +1,7 @@
 """Write files so that a killed writer leaves the previous content whole."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -82,7 +83,8 @@ class _Aside:
     def __init__(self, path):
         self._path = os.path.realpath(path)
         try:
-            mode = os.stat(self._path).st_mode
+            # Of path: what /dev/stdout leads to has no name of its own where it is a pipe.
+            mode = os.stat(path).st_mode
         except FileNotFoundError:
             mode = None
         self._temporary = None
@@ -91,8 +93,10 @@ class _Aside:
                 f"[save] {path} is a folder: expected a file. Do this: name the file."
             )
         if mode is not None and not stat.S_ISREG(mode):
-            self.file = open(self._path, "wb")  # noqa: SIM115 - closed by both ways out
+            self.file = open(path, "wb")  # noqa: SIM115 - closed by both ways out
             return
+        if mode is not None and not os.access(self._path, os.W_OK):
+            raise PermissionError(errno.EACCES, "[save] the file is write-protected", self._path)
         folder, name = os.path.split(self._path)
         make_folders(folder)
         _remove_leftovers(folder, name)
@@ -133,7 +137,8 @@ def atomic_writers(*paths):
     The bytes go to temporary files in the same folders. All of them are synced before the first is
     renamed over its path, in the order of `paths`; if the block raises, or the process dies, before
     that, every path keeps what it had. Folders are created. Symbolic links keep pointing where they
-    did; a device or pipe is written directly. A new file has the permissions of the one it replaces.
+    did; a device or pipe is written directly. A new file has the permissions of the one it replaces; who
+    may not write that gets PermissionError, though it is the folder that a rename changes.
     """
     with contextlib.ExitStack() as stack:
         asides = []

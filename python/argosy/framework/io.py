@@ -477,6 +477,8 @@ def _read(file, size, file_format, return_numpy, keep_names, allow):
             expected, size = checksum, length
     reader = pickle_reader.PickleReader(file, size, {("paddle", "dtype"): _dtype_by_number}, allow)
     obj = reader.load()
+    if expected is None and not isinstance(file, io.BytesIO):
+        _check_end(file, start, reader)
     if expected is not None and reader.checksum != expected:
         raise pickle_reader.DamagedFileError(
             f"[load] the file is damaged: its checksum is {reader.checksum:08x}, expected "
@@ -489,6 +491,19 @@ def _read(file, size, file_format, return_numpy, keep_names, allow):
             "[load] the values in the file are nested too deep for the calls that stand above load."
             " Do this: call load from a shallower place."
         ) from error
+
+
+def _check_end(file, start, reader):
+    """Raises where what follows a pickle was a trailer before it was cut or altered."""
+    file.seek(start + reader.position)
+    rest = file.read(_TRAILER.size + 1)
+    whole = _TRAILER.pack(_TRAILER_MARK, reader.checksum, reader.position)
+    alike = sum(a == b for a, b in zip(rest, whole))
+    if 0 < len(rest) <= len(whole) and 2 * alike > len(rest):
+        raise pickle_reader.DamagedFileError(
+            "[load] the file is damaged: its end, which has the checksum, is cut or altered. Do this: load an"
+            " earlier checkpoint."
+        )
 
 
 def _dtype_by_number(reader):

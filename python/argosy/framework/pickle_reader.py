@@ -316,6 +316,11 @@ class PickleReader:
         """CRC-32 of the bytes read so far."""
         return self._checksum
 
+    @property
+    def position(self):
+        """How many bytes were read so far."""
+        return self._position
+
     def load(self):
         """The object. Raises UnsafeFileError for a refused name, DamagedFileError for the rest."""
         try:

@@ -46,6 +46,7 @@ class RegionGuard {
 };
 
 thread_local void* context = nullptr;
+thread_local bool of_pool = false;
 
 // Polls for about 100 us. Waking a sleeper costs some 40 us on a virtual machine, more than many a
 // kernel runs, and a training step asks for the pool every few tens: a thread that stays awake that
@@ -183,6 +184,7 @@ class Pool {
 
   static void* worker_main(void*) {
     limit_openmp_to_this_thread();
+    of_pool = true;
     instance().serve();
     return nullptr;
   }
@@ -307,6 +309,10 @@ class Pool {
 
 void*& parallel_context() {
   return context;
+}
+
+bool on_pool_thread() {
+  return of_pool;
 }
 
 void parallel_for(int64_t n, int64_t grain, Body body) {

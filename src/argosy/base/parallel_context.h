@@ -6,4 +6,7 @@ namespace argosy {
 // at first.
 void*& parallel_context();
 
+// Whether the pool started the calling thread. Such threads get no signals.
+bool on_pool_thread();
+
 }  // namespace argosy

@@ -206,3 +206,26 @@ def test_scale_wants_a_tensor():
     with pytest.raises(TypeError, match=r"\[GradScaler.scale\] var"):
         live().scale(3.0)
     assert not amp.GradScaler(enable=False).is_enable()
+
+
+def test_a_scaler_that_was_not_used_keeps_the_state_that_it_loaded():
+    """A job that is ended before its first step saves what it had."""
+    with amp.auto_cast(dtype="bfloat16"):
+        scaler = amp.GradScaler(init_loss_scaling=8.0, incr_ratio=4.0)
+        saved = scaler.state_dict()
+    with pytest.warns(UserWarning, match="has no effect on the CPU"):
+        again = amp.GradScaler()
+    assert again.state_dict() == {}
+    again.load_state_dict(saved)
+    assert again.state_dict() == saved and saved["incr_ratio"] == 4.0
+
+
+def test_a_state_that_lacks_something_changes_nothing():
+    with amp.auto_cast(dtype="bfloat16"):
+        scaler = amp.GradScaler(init_loss_scaling=8.0)
+        before = scaler.state_dict()
+        with pytest.raises(
+            ValueError, match="the state has no incr_ratio, .*, use_dynamic_loss_scaling"
+        ):
+            scaler.load_state_dict({"scale": 2.0, "decr_ratio": 0.25, "incr_count": 1})
+        assert scaler.state_dict() == before

@@ -1,6 +1,8 @@
 """Checkpoints of jobs: any number of processes reads what another number saved."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 from tests.python.distributed.ranks import run as ranks
@@ -90,3 +92,46 @@ def test_files_that_are_no_checkpoint(tmp_path):
 def test_what_is_not_supported(tmp_path, name):
     with pytest.raises(NotImplementedError, match=f"{name} is not supported"):
         paddle.distributed.save_state_dict({}, str(tmp_path), **{name: True})
+
+
+@pytest.mark.parametrize("dies_at", [0, 1])
+def test_a_job_that_dies_while_it_writes_over_a_checkpoint(tmp_path, dies_at):
+    """The checkpoint is the old one, whole, until it is the new one."""
+    program = """
+import os, sys
+import argosy as paddle
+import argosy.distributed as dist
+from argosy.distributed import checkpoint
+
+folder, dies_at = sys.argv[1], int(sys.argv[2])
+big, small = paddle.zeros([4]), paddle.zeros([1])
+dist.save_state_dict({"big": big, "small": small}, folder, unique_id=3)
+calls = []
+whole = checkpoint._on_all
+
+
+def on_all(what, group, write):
+    if len(calls) == dies_at:  # before the metadata, after the share; or when all is done
+        os._exit(7)
+    calls.append(1)
+    return whole(what, group, write)
+
+
+write = checkpoint.io.save
+if dies_at == 0:
+    checkpoint.io.save = lambda *args: (write(*args), os._exit(7))
+else:
+    checkpoint._on_all = on_all
+dist.save_state_dict({"big": big + 1, "small": small + 1}, folder, unique_id=3)
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path), str(dies_at)], check=False)
+    assert done.returncode == 7
+    state = {"big": paddle.ones([4]), "small": paddle.ones([1])}
+    paddle.distributed.load_state_dict(state, str(tmp_path))
+    assert state["big"].tolist() == [0] * 4 and state["small"].tolist() == [0]
+    for salt in (1, 2, 3):
+        state = {"big": paddle.full([4], salt), "small": paddle.full([1], salt)}
+        paddle.distributed.save_state_dict(state, str(tmp_path), unique_id=3)
+        found = paddle.distributed.load_merged_state_dict(str(tmp_path), unique_id=3)
+        assert found["big"].tolist() == [salt] * 4 and found["small"].tolist() == [salt]
+        assert len(os.listdir(tmp_path)) == 2

@@ -640,3 +640,46 @@ def test_mpirun(tmp_path):
     roles = [("server", "0", "2"), ("worker", "0", "2"), ("worker", "1", "2")]
     assert [one[:3] for one in found] == roles, done.stdout + done.stderr
     assert len({one[3] for one in found}) == 1
+
+
+_RESTARTED = """
+import os, signal
+print("begins", flush=True)
+if os.environ["PADDLE_RESTART_COUNT"] == "0":
+    os.kill(os.getpid(), signal.SIGKILL)
+open("went on", "w").close()
+"""
+
+
+@pytest.mark.parametrize("streams", ["closed", "full", "unread"])
+def test_a_job_goes_on_whatever_becomes_of_the_launchers_output(tmp_path, streams):
+    """Restarts, too, of which the launcher says something."""
+    (tmp_path / "program.py").write_text(_RESTARTED)
+    command = f"{sys.executable} -m argosy.distributed.launch --log_dir logs --max_restart 1 --workers 1 program.py"
+    ways = {"closed": ">&- 2>&-", "full": ">/dev/full 2>&1", "unread": "2>&1 | true"}
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{command} {ways[streams]}"],
+        env=_ENVIRON, cwd=tmp_path, check=False, timeout=250,
+    )  # fmt: skip
+    assert done.returncode == 0 and (tmp_path / "went on").exists()
+    assert (tmp_path / "logs" / "workerlog.0").read_text().count("begins") == 2
+
+
+def test_a_guardian_that_somebody_stopped_ends_with_its_launcher(launch, tmp_path):
+    job = launch('import time; open("up-1", "w").close(); time.sleep(200)')
+    _began(job, tmp_path, 1)
+    (guard,) = [pid for pid in _children(job.process.pid) if b"guardian.py\0watch" in _command(pid)]
+    os.kill(guard, signal.SIGSTOP)
+    job.process.terminate()
+    code, _, err = job.wait()
+    assert code == 143 and "guardian" not in err
+    assert not guardian.alive(guard)
+
+
+def _children(pid):
+    found = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in found]
+
+
+def _command(pid):
+    return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()

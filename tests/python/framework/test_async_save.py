@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
+import numpy as np
 import pytest
 
 import argosy
@@ -125,3 +127,44 @@ def test_a_program_that_ends_waits_for_its_files(tmp_path):
         [sys.executable, "-c", textwrap.dedent(program)], check=True, timeout=300, env=os.environ
     )
     assert argosy.load(path)["a"].sum().item() == 1e6
+
+
+class Run:
+    def __init__(self):
+        self.losses = [1.0]
+
+
+def test_all_that_may_change_is_as_it_was(tmp_path, monkeypatch):
+    """Arrays, sets and objects of users, too: the writer begins after the program has gone on."""
+    path, goes_on = str(tmp_path / "state"), threading.Event()
+
+    def waits(*args, **kwargs):
+        assert goes_on.wait(60)
+        argosy.save(*args, **kwargs)
+
+    monkeypatch.setattr(async_io, "save", waits)
+    array, seen, run = np.ones([4], "float32"), {1}, Run()
+    state = {"array": array, "seen": seen, "nested": [{"array": array}], "run": run}
+    argosy.async_save(state, path)
+    array[:] = 7
+    seen.add(2)
+    run.losses.append(0.5)
+    goes_on.set()
+    argosy.clear_async_save_task_queue()
+    loaded = argosy.load(path, allow=[Run], return_numpy=True)
+    assert loaded["array"].tolist() == [1] * 4 and loaded["seen"] == {1}
+    assert loaded["nested"][0]["array"].tolist() == [1] * 4 and loaded["run"].losses == [1.0]
+
+
+def test_what_is_there_twice_or_inside_of_itself_is_so_in_the_file(tmp_path):
+    layer = argosy.nn.Linear(2, 2)
+    state = {"a": layer.weight, "tied": layer.weight}
+    argosy.async_save(state, str(tmp_path / "tied"))
+    state = {"list": [1]}
+    state["list"].append(state)
+    argosy.async_save(state, str(tmp_path / "cycle"))
+    argosy.clear_async_save_task_queue()
+    loaded = argosy.load(str(tmp_path / "tied"))
+    assert loaded["a"] is loaded["tied"]
+    loaded = argosy.load(str(tmp_path / "cycle"))
+    assert loaded["list"][1] is loaded

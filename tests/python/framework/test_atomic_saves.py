@@ -1,6 +1,7 @@
 """Files that belong together are replaced together, and what killed writers left harms nobody."""
 
 import contextlib
+import io
 import os
 import resource
 import signal
@@ -243,3 +244,30 @@ def test_new_folders_are_synced_with_those_above(tmp_path, monkeypatch, how):
     else:
         jit.save(nn.Linear(1, 1), str(path), [static.InputSpec([None, 1], "float32")])
     assert {str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a" / "b")} <= synced
+
+
+def test_links_to_pipes_and_devices_are_written_through():
+    program = "import argosy, sys; argosy.save({'a': 1}, sys.argv[1])"
+    for name in ("/dev/stdout", "/proc/self/fd/1"):
+        done = subprocess.run(
+            [sys.executable, "-c", program, name], capture_output=True, check=True
+        )
+        file = io.BytesIO(done.stdout)
+        assert argosy.load(file) == {"a": 1}
+
+
+def test_a_write_protected_file_stays(tmp_path, monkeypatch):
+    """A rename needs no right to write the file: it is asked for all the same."""
+    path = tmp_path / "best.pdparams"
+    argosy.save({"a": 1}, path)
+    path.chmod(0o444)
+    if os.geteuid() == 0:  # may write everything
+        monkeypatch.setattr(
+            os, "access", lambda name, how: how != os.W_OK or os.stat(name).st_mode & stat.S_IWUSR
+        )
+    with pytest.raises(PermissionError, match="write-protected.*best.pdparams"):
+        argosy.save({"a": 2}, path)
+    assert argosy.load(path) == {"a": 1} and os.listdir(tmp_path) == ["best.pdparams"]
+    path.chmod(0o644)
+    argosy.save({"a": 2}, path)
+    assert argosy.load(path) == {"a": 2}

@@ -453,3 +453,24 @@ def test_links_and_permissions_stay(tmp_path):
 def test_a_device_is_written_in_place():
     save({"a": 1}, "/dev/null")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_file_that_was_cut_or_altered_anywhere_is_damaged(tmp_path):
+    """Also in what follows the pickle, though the values are whole then."""
+    path = tmp_path / "model.pdparams"
+    argosy.save({"w": argosy.arange(40)}, path)
+    content = path.read_bytes()
+    for n in range(0, len(content)):
+        if n == len(content) - 20:
+            continue  # a file of Paddle
+        path.write_bytes(content[:n])
+        with pytest.raises(pickle_reader.DamagedFileError):
+            argosy.load(path)
+    for n in range(len(content)):
+        altered = bytearray(content)
+        altered[n] ^= 0x10
+        path.write_bytes(altered)
+        with pytest.raises((pickle_reader.DamagedFileError, pickle_reader.UnsafeFileError)):
+            argosy.load(path)
+    path.write_bytes(content[:-20])
+    assert argosy.load(path)["w"].tolist() == list(range(40))

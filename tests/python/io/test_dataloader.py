@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+import traceback
 
 import numpy as np
 import pytest
@@ -649,3 +650,44 @@ def test_iterations_side_by_side(persistent):
     assert pairs == [(a, b) for a in range(4) for b in range(4)]
     assert [(a.item(), b.item()) for a, b in zip(loader, loader)] == [(i, i) for i in range(4)]
     assert [a.item() for a in loader] == [0, 1, 2, 3]
+
+
+def test_threads_take_batches_of_one_iterator():
+    batches, taken, errors = iter(io.DataLoader(From(lambda i: i, 64), num_workers=2)), [], []
+
+    def take():
+        try:
+            for batch in batches:
+                taken.append(int(batch))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and sorted(taken) == list(range(64))
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_child_has_no_part_in_an_iteration(persistent):
+    """It is told at once, has iterations of its own, and takes nothing away."""
+    data = From(lambda i: i, 8)
+    loader = io.DataLoader(data, num_workers=1, persistent_workers=persistent)
+    batches = iter(loader)
+    assert int(next(batches)) == 0
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            with pytest.raises(RuntimeError, match="which forked this one.*iter.loader"):
+                next(batches)
+            ok = [int(batch) for batch in loader] == list(range(8))
+            loader._iterator = batches = None
+        except BaseException:
+            traceback.print_exc()
+            ok = False
+        os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert [int(batch) for batch in batches] == list(range(1, 8))

@@ -10,7 +10,7 @@ import time
 from . import guardian
 from .folders import Folders
 from .nodes import Verdict
-from .output import Follower, last_lines
+from .output import Follower, last_lines, show
 from .supervision import describe, exit_code, refusal, say
 
 __all__ = ["run"]
@@ -140,6 +140,7 @@ class _Job:
                 follower.show()
                 follower.close()
             watch.stdin.close()
+            watch.send_signal(signal.SIGCONT)  # should somebody have stopped it
             _wait(watch, "the guardian", time.monotonic() + _KILL_SECONDS)
             for number, handler in old.items():
                 signal.signal(number, handler)
@@ -259,8 +260,7 @@ class _Job:
             follower.show()
         say(f"{process.task.name} {describe(code)}. The end of {process.path}:")
         for line in last_lines(process.path):
-            print(f"    {line}", file=sys.stderr)
-        sys.stderr.flush()
+            show(f"    {line}\n", "stderr")
         plan = self.plan
         if plan.together:
             again = plan.restart_any and process.restarts < plan.max_restart

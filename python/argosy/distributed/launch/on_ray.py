@@ -15,7 +15,7 @@ import warnings
 
 from . import guardian, ports
 from .arguments import unprotected
-from .output import Follower, last_lines
+from .output import Follower, last_lines, show
 from .supervision import describe, exit_code, refusal, say
 
 __all__ = ["run"]
@@ -276,7 +276,7 @@ class _Job:
             return 0
         say(f"{task.name} {describe(code)}. The end of its log {plan.log_dir}/{task.log}:")
         for line in lines:
-            print(f"    {line}", file=sys.stderr)
+            show(f"    {line}\n", "stderr")
         why = refusal(plan, task, code, self.starts[task])
         if why is not None:
             say(f"{task.name} is not restarted: {why}. The job is ended.")

@@ -3,10 +3,24 @@
 import os
 import sys
 
-__all__ = ["Follower", "last_lines"]
+__all__ = ["Follower", "last_lines", "show"]
 
 _LONGEST_LINE = 1 << 20
 _COLORS = (36, 32, 33, 35, 34, 31)
+
+
+def show(text, stream):
+    """Writes text to sys.stdout or sys.stderr, by name. The job goes on where that is closed, its reader is
+    gone or the disk behind it is full: its logs are files."""
+    try:
+        getattr(sys, stream).write(text)
+        getattr(sys, stream).flush()
+    except (
+        OSError,
+        ValueError,
+        AttributeError,
+    ):  # AttributeError: it was closed from the start, None
+        setattr(sys, stream, open(os.devnull, "w"))
 
 
 def last_lines(path, count=20, limit=65536):
@@ -27,7 +41,7 @@ class Follower:
     def __init__(self, path, name, color):
         self._path = path
         self._prefix = f"[{name}] " if name else ""
-        if name and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
+        if name and sys.stdout and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
             self._prefix = f"\033[{_COLORS[color % len(_COLORS)]}m[{name}]\033[0m "
         self._file = None
         self._rest = b""
@@ -55,13 +69,9 @@ class Follower:
     def _print(self, lines):
         if not lines:
             return
-        text = "".join(f"{self._prefix}{line.decode(errors='replace')}\n" for line in lines)
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Who read us is gone; the job goes on, its logs are files.
-            sys.stdout = open(os.devnull, "w")
+        show(
+            "".join(f"{self._prefix}{line.decode(errors='replace')}\n" for line in lines), "stdout"
+        )
 
     def close(self):
         """Prints an unfinished last line, and ends."""

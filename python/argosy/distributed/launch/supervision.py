@@ -1,14 +1,15 @@
 """What launchers of all kinds say and decide when a process fails."""
 
 import signal
-import sys
+
+from .output import show
 
 __all__ = ["describe", "exit_code", "refusal", "say"]
 
 
 def say(text):
     """A line of the launcher's own."""
-    print(f"argosy launch: {text}", file=sys.stderr, flush=True)
+    show(f"argosy launch: {text}\n", "stderr")
 
 
 def describe(code):

@@ -75,6 +75,8 @@ class _WorkerIterator(_DataLoaderIterBase):
         self._workers = []
         self._epoch = 0
         self._broken = False
+        self._process = os.getpid()
+        self._lock = threading.Lock()  # threads may take batches of one iterator in turn
         seed = int(numpy.random.randint(0, 2**63 - 1))
         # Of multiprocessing, whose own end of the program waits without limit for processes that are
         # left; those with a priority come before that.
@@ -128,7 +130,11 @@ class _WorkerIterator(_DataLoaderIterBase):
 
     def usable(self):
         """Whether a new iteration can use these workers."""
-        return not self._broken and all(w.process.exitcode is None for w in self._workers)
+        return (
+            not self._broken
+            and self._process == os.getpid()
+            and all(w.process.exitcode is None for w in self._workers)
+        )
 
     def restart(self, deliver):
         """Begins a new iteration with the same workers, whose generators go on."""
@@ -190,6 +196,15 @@ class _WorkerIterator(_DataLoaderIterBase):
         self._sent += 1
 
     def __next__(self):
+        if self._process != os.getpid():
+            raise RuntimeError(
+                f"[DataLoader] this iterator is of process {self._process}, which forked this one: both would"
+                " read the same sockets. Do this: begin another iteration, iter(loader), in the child."
+            )
+        with self._lock:
+            return self._next_batch()
+
+    def _next_batch(self):
         while self._next < self._sent:
             if self._next not in self._ready:
                 self._or_fail(self._receive)

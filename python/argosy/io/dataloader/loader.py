@@ -254,7 +254,7 @@ class DataLoader:
     def _goes_on(self):
         """Whether an iteration that has not ended has the workers that stay."""
         batches = None if self._round is None else self._round()
-        return batches is not None and not batches.over
+        return batches is not None and not batches.over and self._iterator.usable()
 
     def __call__(self):
         return iter(self)

@@ -395,6 +395,16 @@ def interpolate(
     check_choice("interpolate", "mode", mode, ("area", *_RANKS))
     rank = len(x.shape)
     _check_interpolation(x, size, scale_factor, mode, align_corners, align_mode, data_format)
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError(
+            f"[interpolate] antialias: expected mode 'bilinear' or 'bicubic', got {mode!r}. Do this: leave"
+            " it out, or take one of these modes."
+        )
+    if recompute_scale_factor and size is not None:
+        raise ValueError(
+            "[interpolate] recompute_scale_factor: expected scale_factor, got size, which needs no scale."
+            " Do this: leave it out."
+        )
     channel_last = data_format == _INTERPOLATE_FORMATS[rank][1]
     sizes, scales = [], []
     if size is not None:

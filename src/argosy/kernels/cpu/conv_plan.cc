@@ -192,7 +192,7 @@ class DnnlPlan final : public ConvPlan {
   }
 
   void run(void* whole, void* weights, float* bias, void* sliced) const override {
-    enter_onednn();
+    const OneDnnCall call;
     const auto& engine = cpu_engine();
     std::unordered_map<int, memory> arguments;
     arguments.emplace(arguments_[0], memory(whole_.packed, engine, whole));
@@ -218,7 +218,7 @@ class DnnlPlan final : public ConvPlan {
 
   static void reorder(const Step& step, const memory::desc& from_desc, void* from,
                       const memory::desc& to_desc, void* to) {
-    enter_onednn();
+    const OneDnnCall call;
     std::unordered_map<int, memory> arguments;
     arguments.emplace(DNNL_ARG_FROM, memory(from_desc, cpu_engine(), from));
     arguments.emplace(DNNL_ARG_TO, memory(to_desc, cpu_engine(), to));
@@ -238,7 +238,7 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 std::shared_ptr<const ConvPlan> make_plan(const ConvTask& task) {
-  enter_onednn();
+  const OneDnnCall call;
   try {
     auto plan = std::make_shared<DnnlPlan>(task, false);
     // With few channels the blocked layouts of the wide kernels do not apply, and oneDNN falls back

@@ -56,7 +56,7 @@ struct Plan {
 };
 
 std::shared_ptr<const Plan> make_plan(const Bf16Product& p) {
-  enter_onednn();
+  const OneDnnCall call;
   try {
     return std::make_shared<Plan>(p);
   } catch (const dnnl::error& e) {
@@ -153,7 +153,7 @@ bool has_bf16_product(const Bf16Product& product) {
 
 void run_bf16_product(const Bf16Product& product, const void* a, const void* b, const void* bias,
                       void* c) {
-  enter_onednn();
+  const OneDnnCall call;
   Bound& bound = bound_of(product);
   const Scratch scratch(bound.plan->scratch_bytes);
   const void* addresses[5] = {a, b, c};

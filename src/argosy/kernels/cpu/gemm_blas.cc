@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "argosy/base/error.h"
+#include "argosy/base/parallel_context.h"
 
 extern "C" {
 // Of the libgomp that oneDNN runs on; <omp.h> would pull in the compiler's OpenMP flags.
@@ -27,9 +28,19 @@ void scipy_cblas_zgemm(int order, int trans_a, int trans_b, int m, int n, int k,
 
 namespace argosy::cpu {
 
-void enter_onednn() {
+OneDnnCall::OneDnnCall() : holds_(!on_pool_thread()) {
   // Thread-local in libgomp, and other code in the process may change it: so checked every time.
   if (omp_get_max_threads() != 1) omp_set_num_threads(1);
+  if (!holds_) return;
+  sigset_t wait;
+  sigfillset(&wait);
+  for (int raised : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+    sigdelset(&wait, raised);
+  pthread_sigmask(SIG_BLOCK, &wait, &before_);
+}
+
+OneDnnCall::~OneDnnCall() {
+  if (holds_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void enter_openblas() {
@@ -58,7 +69,7 @@ void blas_gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, in
   ldb = std::max(ldb, trans_b ? k : n);
   ldc = std::max(ldc, n);
   if (dtype == DType::float32) {
-    enter_onednn();
+    const OneDnnCall call;
     dnnl_status_t status =
         dnnl_sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, static_cast<float>(alpha),
                    static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 #include "argosy/base/dtype.h"
@@ -7,9 +9,23 @@
 // The libraries behind gemm.h, each call on the calling thread only. Private to kernels/cpu.
 namespace argosy::cpu {
 
-// To be called by every thread each time before it enters the library. oneDNN must not start
-// OpenMP threads: they hang a forked child, and their barriers spin.
-void enter_onednn();
+// Lives while a thread is in oneDNN, which must not start OpenMP threads: they hang a forked child,
+// and their barriers spin. Signals wait meanwhile: sgemm's code points the stack pointer into a
+// block of the heap, and a handler's frame would be written before it. Those that an instruction
+// raises (SIGSEGV, ..) do not wait.
+class OneDnnCall {
+ public:
+  OneDnnCall();
+  ~OneDnnCall();
+  OneDnnCall(const OneDnnCall&) = delete;
+  OneDnnCall& operator=(const OneDnnCall&) = delete;
+
+ private:
+  sigset_t before_;
+  const bool holds_;
+};
+
+// To be called by every thread each time before it enters the library.
 void enter_openblas();
 
 // As gemm(), one tile, no epilogue; float32, float64, complex64, complex128. k > 0.

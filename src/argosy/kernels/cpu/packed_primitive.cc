@@ -85,7 +85,7 @@ struct PackedPrimitive::Bound {
 
 PackedPrimitive::PackedPrimitive(const PackedKey& key, const std::optional<memory::desc>& form)
     : id_(next_id()) {
-  enter_onednn();
+  const OneDnnCall call;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops after;
@@ -152,7 +152,7 @@ PackedPrimitive::Bound& PackedPrimitive::bound() const {
 
 void PackedPrimitive::run(const float* x, const void* packed, const PackedEpilogue& epilogue,
                           float* y) const {
-  enter_onednn();
+  const OneDnnCall call;
   Bound& b = bound();
   b.point(b.x, x);
   b.point(b.weights, packed);
@@ -219,7 +219,7 @@ std::shared_ptr<const PackedPrimitive> packed_primitive(
 
 void reorder_weights(const memory::desc& from, const void* plain, const memory::desc& to,
                      void* packed) {
-  enter_onednn();
+  const OneDnnCall call;
   // Gaps that the order has are zero.
   if (to.get_size() > from.get_size()) std::memset(packed, 0, to.get_size());
   dnnl::reorder::primitive_desc desc(cpu_engine(), from, cpu_engine(), to);
