@@ -125,29 +125,20 @@ void InPlace::each_hidden(size_t begin, size_t bytes, Use&& use) const {
   }
 }
 
-namespace {
-
-// One rank's bytes become all others'.
-void copy_to_others(const std::vector<char*>& at, size_t me, size_t offset, size_t bytes) {
-  for (size_t r = 0; r < at.size(); ++r)
-    if (r != me) std::memcpy(at[r] + offset, at[me] + offset, bytes);
-}
-
-}  // namespace
-
 void InPlace::reduce() const {
   const auto n = static_cast<size_t>(board_.size()), me = static_cast<size_t>(board_.rank());
   const auto item = static_cast<size_t>(item_size(job_.header.dtype));
+  std::vector<char*> at(n);
   std::vector<const char*> sources(n);
   for (const Stretch& s : stretches_) {
     if (s.at.empty()) continue;
     const size_t share = (s.bytes / n + kLine) / kLine * kLine;
     const size_t from = std::min(s.bytes, me * share), to = std::min(s.bytes, (me + 1) * share);
-    each_seen(s.begin + from, to - from, [&](const Stretch&, size_t at, size_t bytes) {
-      std::ranges::transform(s.at, sources.begin(), [at](char* p) { return p + at; });
-      combine(job_.header.op, job_.header.dtype, s.at[me] + at, sources,
-              static_cast<int64_t>(bytes / item), board_.size());
-      copy_to_others(s.at, me, at, bytes);
+    each_seen(s.begin + from, to - from, [&](const Stretch&, size_t offset, size_t bytes) {
+      std::ranges::transform(s.at, at.begin(), [offset](char* p) { return p + offset; });
+      std::ranges::copy(at, sources.begin());
+      combine(job_.header.op, job_.header.dtype, at, sources, static_cast<int64_t>(bytes / item),
+              board_.size());
     });
   }
 }
@@ -175,12 +166,17 @@ void InPlace::gather(size_t begin, size_t bytes, Reduce op) const {
 void InPlace::spread(size_t begin, size_t bytes, int divisor) const {
   const auto me = static_cast<size_t>(board_.rank());
   const auto item = static_cast<size_t>(item_size(job_.header.dtype));
-  each_seen(begin, bytes, [&](const Stretch& s, size_t at, size_t n) {
-    const char* own = s.at[me] + at;
-    if (divisor)
-      combine(Reduce::avg, job_.header.dtype, s.at[me] + at, {&own, 1},
-              static_cast<int64_t>(n / item), divisor);
-    copy_to_others(s.at, me, at, n);
+  std::vector<char*> at(static_cast<size_t>(board_.size()));
+  each_seen(begin, bytes, [&](const Stretch& s, size_t offset, size_t n) {
+    std::ranges::transform(s.at, at.begin(), [offset](char* p) { return p + offset; });
+    const char* own = at[me];
+    if (divisor) {
+      combine(Reduce::avg, job_.header.dtype, at, {&own, 1}, static_cast<int64_t>(n / item),
+              divisor);
+      return;
+    }
+    for (char* to : at)
+      if (to != own) std::memcpy(to, own, n);
   });
 }
 
