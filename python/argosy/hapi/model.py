@@ -463,8 +463,8 @@ class Model:
                 outputs.append(self.predict_batch(inputs))
             else:
                 if mode == "train":
-                    last = step + 1 == steps or step + 1 == limit
-                    update = (step + 1) % accumulate == 0 or last
+                    # What num_iters cuts off takes no step of its own: its gradients stay. [= Paddle]
+                    update = (step + 1) % accumulate == 0 or step + 1 == steps
                     result = self.train_batch(inputs, labels, update)
                 else:
                     result = self.eval_batch(inputs, labels)
@@ -520,8 +520,10 @@ class Model:
             drop_last, shuffle, num_workers: See ``io.DataLoader``; the order is a function of the
                 epoch alone.
             callbacks (Callback | list, optional): Further callbacks.
-            accumulate_grad_batches (int): Batches whose gradients add up for one step.
-            num_iters (int, optional): Stop after so many steps in all.
+            accumulate_grad_batches (int): Batches whose gradients add up for one step; those left at the end of an
+                epoch have one, too.
+            num_iters (int, optional): Stop after so many batches in all. Gradients that wait for a step then stay in
+                the parameters.
 
         Raises:
             AssertionError: there are no data, or there is no optimizer.
