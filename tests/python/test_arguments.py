@@ -392,3 +392,12 @@ def test_interpolate_takes_nothing_that_has_no_effect(mode):
         F.interpolate(x, [4, 4], mode=mode, recompute_scale_factor=True)
     with pytest.raises(ValueError, match="recompute_scale_factor: expected scale_factor"):
         paddle.nn.Upsample([4, 4], mode=mode, recompute_scale_factor=True)(x)
+
+
+@pytest.mark.parametrize("state", [None, [], b"", {"a": 1}])
+def test_states_of_random_numbers_are_lists_of_one(state):
+    for call in (paddle.set_rng_state, paddle.set_cuda_rng_state):
+        with pytest.raises(
+            ValueError, match=r"\[set_rng_state\] state_list: expected a list of one"
+        ):
+            call(state)

@@ -90,7 +90,13 @@ def connect(seconds):
     token = os.environ.get("ARGOSY_JOB_TOKEN", "")
     host = os.environ.get("ARGOSY_COMM_HOST", "")
     job = os.environ.get("ARGOSY_JOB_ID", "")
-    always_tcp = _core.get_flag("ARGOSY_COMM_ENGINE") == "tcp"
+    engine = _core.get_flag("ARGOSY_COMM_ENGINE")
+    if engine not in ("", "tcp"):
+        raise ValueError(
+            f"[environment] ARGOSY_COMM_ENGINE: expected 'tcp' or nothing, got {engine!r}. Do this: set one of"
+            " them on all processes."
+        )
+    always_tcp = engine == "tcp"
     if always_tcp or _several_hosts(endpoints):
         from argosy import _net
 

@@ -87,7 +87,8 @@ class _Aside:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
             mode = None
-        self._temporary = None
+        self._temporary = self._new = self._old = None
+        self._is_new = mode is None
         if mode is not None and stat.S_ISDIR(mode):
             raise IsADirectoryError(
                 f"[save] {path} is a folder: expected a file. Do this: name the file."
@@ -101,6 +102,7 @@ class _Aside:
         make_folders(folder)
         _remove_leftovers(folder, name)
         self._temporary, descriptor = _create(folder, name)
+        self._new = self._temporary
         self.file = os.fdopen(descriptor, "wb")
         if mode is not None:
             os.fchmod(descriptor, stat.S_IMODE(mode))
@@ -109,6 +111,32 @@ class _Aside:
         self.file.flush()
         if self._temporary:
             os.fsync(self.file.fileno())
+
+    def keep_old(self):
+        """Another name for what will be replaced, until `drop_old`; who is killed leaves a leftover."""
+        if self._temporary and not self._is_new:
+            folder, name = os.path.split(self._path)
+            old = os.path.join(folder, _prefix(name) + secrets.token_hex(8))
+            with contextlib.suppress(OSError):  # file systems without links: there is no way back
+                os.link(self._path, old)
+                self._old = old
+
+    def drop_old(self):
+        if self._old:
+            with contextlib.suppress(OSError):
+                os.remove(self._old)
+            self._old = None
+
+    def revert(self):
+        """Undoes commit, also one that was interrupted. Without effect where nothing was renamed."""
+        if self._new is None or os.path.lexists(self._new):
+            return
+        with contextlib.suppress(OSError):
+            if self._is_new:
+                os.remove(self._path)
+            elif self._old:
+                os.replace(self._old, self._path)
+                self._old = None
 
     def commit(self):
         if self._temporary:
@@ -129,6 +157,24 @@ class _Aside:
         return os.path.dirname(self._path)
 
 
+def _commit_all(asides):
+    """Renames all, or, where one cannot be renamed or Ctrl-C comes between two, none."""
+    if len(asides) < 2:
+        return asides[0].commit() if asides else None
+    try:
+        for aside in asides:
+            aside.keep_old()
+        for aside in asides:
+            aside.commit()
+    except BaseException:
+        for aside in asides:
+            aside.revert()
+        raise
+    finally:
+        for aside in asides:
+            aside.drop_old()
+
+
 @contextlib.contextmanager
 def atomic_writers(*paths):
     """Context that gives a binary file to write for each path; on a clean exit the paths name the whole
@@ -136,7 +182,7 @@ def atomic_writers(*paths):
 
     The bytes go to temporary files in the same folders. All of them are synced before the first is
     renamed over its path, in the order of `paths`; if the block raises, or the process dies, before
-    that, every path keeps what it had. Folders are created. Symbolic links keep pointing where they
+    that, every path keeps what it had, and so it does if a rename fails. Folders are created. Symbolic links keep pointing where they
     did; a device or pipe is written directly. A new file has the permissions of the one it replaces; who
     may not write that gets PermissionError, though it is the folder that a rename changes.
     """
@@ -148,8 +194,7 @@ def atomic_writers(*paths):
         yield tuple(aside.file for aside in asides)
         for aside in asides:
             aside.sync()
-        for aside in asides:
-            aside.commit()
+        _commit_all(asides)
         for folder in {aside.folder(): None for aside in asides}:
             _sync_folder(folder)
 

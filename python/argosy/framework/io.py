@@ -691,6 +691,10 @@ def _to_safetensors(obj):
                 f"[save] a .safetensors file holds only tensors by name: got {key!r} of type "
                 f"{type(value).__name__}. Do this: leave it out, or use the ending .pdparams."
             )
+        if key == "__metadata__":
+            raise ValueError(
+                "[save] a .safetensors file keeps the name '__metadata__' for itself. Do this: rename the entry."
+            )
         name = _dtype_name(value)
         if name not in _SAFETENSORS_TYPES:
             raise TypeError(

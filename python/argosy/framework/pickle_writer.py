@@ -236,6 +236,8 @@ class PickleWriter:
             height = self._pairs(value)
         else:
             reduced = _reduce_standard(kind, value) or _reduce_numpy(value) or self._extra(value)
+            if reduced is None and _is_unreadable_dtype(value):
+                raise self._cannot(value, f"load reads no arrays of {value}")
             if reduced is None:
                 height = self._save_instance(kind, value)
             elif type(reduced) is GlobalName:
@@ -392,6 +394,12 @@ def _reduce_numpy(value):
     if isinstance(value, numpy.dtype) and value.kind in _ARRAY_KINDS:
         return _reduce_dtype(value)
     return None
+
+
+def _is_unreadable_dtype(value):
+    """Of dates, records and raw bytes: load knows numbers, texts and objects."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.dtype)
 
 
 def _reduce_array(array):

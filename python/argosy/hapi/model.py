@@ -18,6 +18,14 @@ from .static_graph import graph_of
 __all__ = []
 
 
+def _check_counts(what, least, **numbers):
+    for name, value in numbers.items():
+        if not hasattr(value, "__index__") or value < least:
+            raise ValueError(
+                f"[Model.{what}] {name}: expected an int of {least} or more, got {value!r}. Do this: correct it."
+            )
+
+
 class Model:
     """A network with its loss, optimizer and metrics, and the loops around it.
 
@@ -359,6 +367,12 @@ class Model:
             return
         if os.path.exists(base + ".pdopt"):
             self._optimizer.set_state_dict(io.load(base + ".pdopt"))
+        else:
+            warnings.warn(
+                f"[Model.load] there is no file {base + '.pdopt'!r}: the optimizer's state stays as it is."
+                " Pass reset_optimizer=True where that is meant.",
+                stacklevel=2,
+            )
 
     def summary(self, input_size=None, dtype=None):
         """Prints the network's layers, see :func:`summary`.
@@ -528,7 +542,13 @@ class Model:
         Raises:
             AssertionError: there are no data, or there is no optimizer.
             TypeError: there is no loss, or a callback is none.
+            ValueError: a number of epochs, steps or batches is below 1 (epochs and num_iters: below 0).
         """
+        _check_counts(
+            "fit", 1, eval_freq=eval_freq, log_freq=log_freq, save_freq=save_freq,
+            accumulate_grad_batches=accumulate_grad_batches,
+        )  # fmt: skip
+        _check_counts("fit", 0, epochs=epochs, num_iters=num_iters or 0)
         if train_data is None:
             raise AssertionError(
                 "[Model.fit] train_data is missing. Do this: pass a Dataset or a DataLoader."
@@ -599,7 +619,12 @@ class Model:
 
         Returns:
             dict: ``loss``, a list with that of the last batch, and each metric over all batches.
+
+        Raises:
+            ValueError: log_freq is below 1, or num_iters below 0.
         """
+        _check_counts("evaluate", 1, log_freq=log_freq)
+        _check_counts("evaluate", 0, num_iters=num_iters or 0)
         loader = self._loader(eval_data, batch_size, False, False, num_workers)
         events = config_callbacks(
             callbacks,

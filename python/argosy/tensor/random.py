@@ -550,6 +550,11 @@ def set_rng_state(state_list, device=None):
         >>> argosy.set_rng_state(argosy.get_rng_state())
     """
     _check_device("set_rng_state", device)
+    if not isinstance(state_list, (list, tuple)) or len(state_list) != 1:
+        raise ValueError(
+            f"[set_rng_state] state_list: expected a list of one state, as get_rng_state gives, got"
+            f" {str(state_list)[:80]}. Do this: pass such a list."
+        )
     _core.set_random_state(state_list[0])
 
 

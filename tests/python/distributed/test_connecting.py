@@ -1,6 +1,7 @@
 """How a connection between two processes begins, where the network or the other end disturbs it."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -117,3 +118,17 @@ print("all is well")
             timeout=250,
         )
     assert "all is well" in done.stdout, done.stdout + done.stderr
+
+
+def test_an_unknown_engine_is_refused():
+    """By each process, before it waits for others."""
+    program = "import argosy.distributed as dist; dist.init_parallel_env()"
+    environ = {
+        **os.environ, "PADDLE_TRAINER_ID": "0", "PADDLE_TRAINERS_NUM": "2", "PADDLE_MASTER": "x",
+        "ARGOSY_COMM_ENGINE": "tpc",
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, env=environ, check=False
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "[environment] ARGOSY_COMM_ENGINE: expected 'tcp' or nothing, got 'tpc'" in done.stderr

@@ -15,6 +15,7 @@ import pytest
 
 import argosy
 from argosy import inference, jit, nn, optimizer, static
+from argosy.framework import atomic_file
 from argosy.framework.atomic_file import atomic_writer, is_leftover
 
 
@@ -104,6 +105,39 @@ def test_model_and_optimizer_are_saved_both_or_neither(tmp_path):
     assert contents(tmp_path) == before
     model.save(str(tmp_path / "m"))
     assert set(contents(tmp_path)) == set(before) and contents(tmp_path) != before
+
+
+@pytest.mark.parametrize("first_save", [False, True])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError], ids=["ctrl-c", "error"])
+@pytest.mark.parametrize("fails_at", [0, 1, 2])
+def test_what_fails_between_two_renames_replaces_none(
+    tmp_path, monkeypatch, first_save, error, fails_at
+):
+    """Ctrl-C comes right behind a rename, an error in its place."""
+    paths = [tmp_path / name for name in ("a", "b", "c")]
+    if not first_save:
+        for path in paths:
+            path.write_bytes(b"old")
+    before, rename, count = contents(tmp_path), os.replace, []
+
+    def fails(source, target):
+        count.append(target)
+        at_this_one = len(count) == fails_at + 1
+        if not (at_this_one and error is OSError):
+            rename(source, target)
+        if at_this_one:
+            raise error("rename")
+
+    with monkeypatch.context() as patch, pytest.raises(error):
+        patch.setattr(os, "replace", fails)
+        with atomic_file.atomic_writers(*paths) as files:
+            for file in files:
+                file.write(b"new")
+    assert contents(tmp_path) == before
+    with atomic_file.atomic_writers(*paths) as files:
+        for file in files:
+            file.write(b"new")
+    assert contents(tmp_path) == dict.fromkeys("abc", b"new")
 
 
 def test_the_parts_of_a_static_model_are_saved_all_or_none(tmp_path):

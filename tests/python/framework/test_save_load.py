@@ -474,3 +474,20 @@ def test_a_file_that_was_cut_or_altered_anywhere_is_damaged(tmp_path):
             argosy.load(path)
     path.write_bytes(content[:-20])
     assert argosy.load(path)["w"].tolist() == list(range(40))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array(["2020-01-01"], "datetime64[D]"), np.zeros(2, [("x", "i4")]), np.zeros(1, "V2"),
+        np.timedelta64(3, "D"), np.dtype("M8[s]"),
+    ],
+)  # fmt: skip
+def test_arrays_that_no_load_reads_are_not_written(tmp_path, value):
+    path = tmp_path / "x"
+    argosy.save({"a": 1}, path)
+    with pytest.raises(TypeError, match=r"\[save\] cannot store the object\['a'\].* load reads no"):
+        argosy.save({"a": value, "b": 2}, path)
+    assert argosy.load(path) == {"a": 1}
+    with pytest.raises(ValueError, match="keeps the name '__metadata__' for itself"):
+        argosy.save({"__metadata__": argosy.ones([1])}, tmp_path / "x.safetensors")

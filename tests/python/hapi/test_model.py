@@ -308,6 +308,14 @@ def test_load_errors(tmp_path):
         wider.load(str(tmp_path / "m.pdparams"))
     with pytest.warns(UserWarning, match="left out"):
         wider.load(str(tmp_path / "m"), skip_mismatch=True)
+    os.remove(tmp_path / "m.pdopt")
+    with pytest.warns(
+        UserWarning, match="no file .*m.pdopt': the optimizer's state stays as it is"
+    ):
+        model.load(str(tmp_path / "m"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.load(str(tmp_path / "m"), reset_optimizer=True)
     assert wider.network[2].bias.numpy().tolist() == model.network[2].bias.numpy().tolist()
 
 
@@ -391,3 +399,18 @@ def test_mixed_precision_settings_are_accepted():
         model.fit(Points(), batch_size=10, verbose=0)
     with pytest.raises(ValueError, match="amp_configs"):
         model.prepare(model._optimizer, nn.CrossEntropyLoss(), amp_configs="O7")
+
+
+@pytest.mark.parametrize(
+    "name", ["eval_freq", "save_freq", "log_freq", "accumulate_grad_batches", "epochs", "num_iters"]
+)
+def test_counts_are_checked_before_anything_runs(name):
+    least = 0 if name in ("epochs", "num_iters") else 1
+    for value in (least - 1, 1.5):
+        with pytest.raises(
+            ValueError, match=rf"\[Model.fit\] {name}: expected an int of {least} or"
+        ):
+            build().fit(Points(), verbose=0, **{name: value})
+    if name in ("log_freq", "num_iters"):
+        with pytest.raises(ValueError, match=rf"\[Model.evaluate\] {name}: expected an int of"):
+            build().evaluate(Points(), verbose=0, **{name: -1})

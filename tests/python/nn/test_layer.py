@@ -379,3 +379,15 @@ def test_members_of_a_layer_under_the_names_of_other_frameworks():
     x = paddle.to_tensor([[3.0, 4.0]])
     assert paddle.linalg.norm(A=x, ord=2, dim=1).tolist() == [5.0]
     assert paddle.linalg.vector_norm(x, ord=1).item() == 7.0
+
+
+@pytest.mark.parametrize("value", ["text", 3, [[1.0, 2.0], [3.0, 4.0]], np.array([["a"] * 2] * 2)])
+def test_a_state_with_something_else_than_numbers_changes_nothing(value):
+    layer = nn.Linear(2, 2)
+    before = layer.weight.numpy().copy()
+    for load in (layer.set_state_dict, layer.load_state_dict):
+        with pytest.raises(
+            TypeError, match=r"\[set_state_dict\] bias: expected a Tensor or an array of"
+        ):
+            load({"weight": np.zeros([2, 2], "float32"), "bias": value})
+    assert (layer.weight.numpy() == before).all()

@@ -334,3 +334,13 @@ def test_a_setup_script(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path / "out", capture_output=True, text=True
     )
     assert done.stdout.strip() == "[9.0]", done.stderr
+
+
+def test_a_library_without_ops_is_refused():
+    (library,) = {
+        line.split()[-1]
+        for line in pathlib.Path("/proc/self/maps").read_text().splitlines()
+        if "/libm.so" in line or "/libm-" in line
+    }
+    with pytest.raises(ValueError, match="has no ops: expected a library that load, setup or"):
+        cpp_extension.load_op_library(library)

@@ -19,6 +19,15 @@ from ._helper import dtype_name
 _CONVERTIBLE = tuple(map(dtype_name, CONVERTIBLE))
 
 
+def _has_numbers(value):
+    if isinstance(value, Tensor):
+        return True
+    return (
+        hasattr(value, "shape")
+        and getattr(getattr(value, "dtype", None), "kind", "O") not in "OSUMm"
+    )
+
+
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """Result of ``load_state_dict``."""
 
@@ -222,6 +231,9 @@ class LayerState:
             (missing keys, unexpected keys). A key whose shape does not fit is in both, with a warning, and is
             not loaded.
 
+        Raises:
+            TypeError: a value is neither a tensor nor an array of numbers. Nothing was loaded then.
+
         Examples:
             >>> a, b = argosy.nn.Linear(2, 3), argosy.nn.Linear(2, 3)
             >>> b.set_state_dict(a.state_dict())
@@ -240,6 +252,11 @@ class LayerState:
             if value is None:
                 missing.append(name)
                 problem = f"{name} is not found in the provided dict."
+            elif not _has_numbers(value):
+                raise TypeError(
+                    f"[set_state_dict] {name}: expected a Tensor or an array of numbers, got"
+                    f" {type(value).__name__}. Do this: pass what state_dict() gave."
+                )
             elif list(value.shape) != list(target.shape):
                 missing.append(name)
                 problem = (

@@ -32,14 +32,20 @@ def load_op_library(path):
     Raises:
         FileNotFoundError: there is no such file.
         RuntimeError: it was compiled for another version of Argosy.
-        ValueError: an op of it has the name of another.
+        ValueError: an op of it has the name of another, or it has no ops.
     """
     path = os.path.abspath(os.fspath(path))
     if not os.path.isfile(path):
         raise FileNotFoundError(
             f"[load_op_library] {path} does not exist. Do this: build it first, or correct the path."
         )
-    return module_of(os.path.splitext(os.path.basename(path))[0], _core.load_op_library(path))
+    ops = _core.load_op_library(path)
+    if not ops:
+        raise ValueError(
+            f"[load_op_library] {path} has no ops: expected a library that load, setup or argosy_add_ops"
+            " built. Do this: correct the path."
+        )
+    return module_of(os.path.splitext(os.path.basename(path))[0], ops)
 
 
 def load_op_meta_info_and_register_op(lib_filename):
