@@ -29,7 +29,7 @@ class ARGOSY_API HostSum {
   size_t share() const { return share_; }
   // This rank's; empty if it is no carrier.
   Pieces own() const { return cut(job_.receive[0], me_, 0, share_); }
-  // sum in the place of avg, by which shares are reduced and exchanged
+  // By which shares are reduced and exchanged: of an average, the sum, which spread() divides.
   Reduce op() const { return average() ? Reduce::sum : job_.header.op; }
 
   void reduce(size_t begin, size_t bytes);
@@ -48,7 +48,7 @@ class ARGOSY_API HostSum {
   // The same of what goes through windows, and the longest of these, the same on all ranks.
   Pieces cut_hidden(const Pieces& pieces, size_t r, size_t begin, size_t bytes) const;
   size_t longest_hidden(size_t begin, size_t bytes) const;
-  void divide(const Pieces& pieces) const;
+  void divide(const Pieces& pieces) const;  // of an average
   // Of the host's ranks. Shown as what was called: so ranks that differ are told what they called.
   Job part(Kind kind, size_t bytes) const;
   void run(Job part);

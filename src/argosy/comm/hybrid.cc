@@ -117,8 +117,8 @@ Hybrid::Places Hybrid::places(const std::vector<int>& ranks, int rank) const {
 }
 
 void Hybrid::join_across(double seconds) {
-  Places at = places(ranks(), rank());
-  // On one host the mesh has all there is to do, and with one rank each it does the same.
+  const Places at = places(ranks(), rank());
+  // On one host its board does all there is to do; with one rank each the mesh does the same.
   if (at.hosts < 2 || static_cast<size_t>(at.hosts) == ranks().size()) return;
   host_count_ = at.hosts;
   carriers_ = at.carriers;

@@ -16,7 +16,8 @@ namespace argosy::comm {
 // A large all_reduce goes over both (HostSum): each carrier reduces its share of what its host has,
 // exchanges that across, and gives its host the result, stretch by stretch, so that hosts are busy
 // while links are. A link between hosts carries what one rank has, not what all ranks of the host
-// have. Everything else is the mesh's, and so is the failure.
+// have. Collectives of ranks that are all on one host are its board's. Everything else is the
+// mesh's, and so is the failure.
 class ARGOSY_API Hybrid final : public Channel {
  public:
   // host: the memory that ranks of this one's host share, null if it is alone there. hosts: which

@@ -1,6 +1,8 @@
 #include "argosy/comm/host_sum.h"
 
+#include <atomic>
 #include <barrier>
+#include <tuple>
 
 #include "tests/cpp/comm/world.h"
 
@@ -57,6 +59,79 @@ float value(int rank, int64_t i) {
 }
 
 }  // namespace
+
+namespace {
+
+// Counts what the ranks of a test put on links.
+class Counted final : public Network {
+ public:
+  Counted(std::shared_ptr<Network> network, std::atomic<size_t>& bytes)
+      : network_(std::move(network)), bytes_(bytes) {}
+  int rank() const override { return network_->rank(); }
+  int size() const override { return network_->size(); }
+  const char* name() const override { return network_->name(); }
+  Control& control() override { return network_->control(); }
+  std::unique_ptr<Links> connect(uint32_t group, const std::vector<int>& ranks, int rank,
+                                 double seconds) override {
+    return std::make_unique<OfGroup>(network_->connect(group, ranks, rank, seconds), bytes_);
+  }
+
+ private:
+  class OfGroup final : public Links {
+   public:
+    OfGroup(std::unique_ptr<Links> links, std::atomic<size_t>& bytes)
+        : links_(std::move(links)), bytes_(bytes) {}
+    size_t put(Lane lane, int peer, std::span<const iovec> from) override {
+      const size_t n = links_->put(lane, peer, from);
+      bytes_ += n;
+      return n;
+    }
+    size_t get(Lane lane, int peer, std::span<const iovec> to) override {
+      return links_->get(lane, peer, to);
+    }
+    bool ended(Lane lane, int peer) const override { return links_->ended(lane, peer); }
+    void wait(Lane lane, std::span<const Channel::Wish> wishes,
+              std::chrono::milliseconds limit) override {
+      links_->wait(lane, wishes, limit);
+    }
+    void wake(Lane lane) override { links_->wake(lane); }
+
+   private:
+    const std::unique_ptr<Links> links_;
+    std::atomic<size_t>& bytes_;
+  };
+
+  const std::shared_ptr<Network> network_;
+  std::atomic<size_t>& bytes_;
+};
+
+}  // namespace
+
+TEST(HostSum, LinksCarryWhatOneRankOfEachHostHas) {
+  constexpr int64_t kNumbers = 1 << 20;
+  for (const auto& [over, ranks, hosts] :
+       std::vector<std::tuple<Over, int, size_t>>{{Over::hybrid, 4, 2},
+                                                  {Over::hybrid_windows, 4, 2},
+                                                  {Over::uneven, 3, 2},
+                                                  {Over::uneven, 6, 3},
+                                                  {Over::one_host, 3, 1}}) {
+    std::atomic<size_t> bytes{0};
+    const auto errors = run_ranks(
+        over, ranks, 20,
+        [](ProcessGroup& g) {
+          const Tensor x = numbers(g.rank(), kNumbers);
+          g.all_reduce({x}, Reduce::sum);
+        },
+        [&](std::shared_ptr<Network> network) {
+          return std::make_shared<Counted>(std::move(network), bytes);
+        });
+    for (const std::string& error : errors) EXPECT_EQ(error, "");
+    // Each host sends the share of each other one, and its own share to each, with some headers.
+    const size_t least = 2 * (hosts - 1) * kNumbers * sizeof(float);
+    EXPECT_GE(bytes, least) << name_of(over);
+    EXPECT_LT(bytes, least + (32 << 10)) << name_of(over) << ' ' << ranks;
+  }
+}
 
 TEST(HostSum, CarriersReduceTheirSharesAndSpreadThem) {
   for (bool see : {true, false})

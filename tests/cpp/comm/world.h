@@ -63,7 +63,9 @@ inline std::vector<int> ranks_of_hosts(Over over, int size) {
 // How each rank gets its group; called on the rank's thread.
 using Connect = std::function<std::shared_ptr<ProcessGroup>(double seconds)>;
 
-inline std::vector<Connect> connections(Over over, int size) {
+// wrap: what networks of hosts are given to the ranks as, none: as they are.
+using Wrap = std::function<std::shared_ptr<Network>(std::shared_ptr<Network>)>;
+inline std::vector<Connect> connections(Over over, int size, const Wrap& wrap = nullptr) {
   std::vector<Connect> out;
   if (over == Over::board || over == Over::windows) {
     for (auto& engine : thread_engines(size, over == Over::board))
@@ -80,12 +82,14 @@ inline std::vector<Connect> connections(Over over, int size) {
       hosts.insert(hosts.end(), static_cast<size_t>(each[h]), std::to_string(h));
     }
     size_t rank = 0;
-    for (auto& network : thread_networks(size))
+    for (auto& network : thread_networks(size)) {
+      if (wrap) network = wrap(network);
       out.push_back([network, hosts, engine = engines[rank++]](double seconds) mutable {
         return ProcessGroup::world(
             Hybrid::world(std::move(network), Algorithm::shares, std::move(engine), hosts, seconds),
             seconds);
       });
+    }
   } else {
     const Algorithm algorithm = algorithm_of(over == Over::mesh ? "shares" : name_of(over));
     for (auto& network : thread_networks(size))
@@ -98,8 +102,9 @@ inline std::vector<Connect> connections(Over over, int size) {
 
 // Runs body(group) on `size` threads, one a rank. Returns what each rank threw, empty if nothing.
 inline std::vector<std::string> run_ranks(Over over, int size, double seconds,
-                                          const std::function<void(ProcessGroup&)>& body) {
-  std::vector<Connect> connect = connections(over, size);
+                                          const std::function<void(ProcessGroup&)>& body,
+                                          const Wrap& wrap = nullptr) {
+  std::vector<Connect> connect = connections(over, size, wrap);
   std::vector<std::string> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (size_t r = 0; r < errors.size(); ++r)
