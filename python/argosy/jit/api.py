@@ -532,16 +532,33 @@ class StaticFunction:
     def _bind(self, args, kwargs):
         """Arguments in the order of the signature, defaults filled in; arrays become tensors."""
         if kwargs or self._input_spec is not None:
-            if self._signature is None:
-                self._signature = inspect.signature(self._function)
             full = args if self._instance is None else (None, *args)
-            bound = self._signature.bind(*full, **kwargs)
+            bound = self._parameters().bind(*full, **kwargs)
             bound.apply_defaults()
             args = bound.args if self._instance is None else bound.args[1:]
             kwargs = bound.kwargs
         if self._input_spec is not None:
             args = self._apply_spec(args)
         return args, kwargs
+
+    def _parameters(self):
+        """The function's signature, with self."""
+        if self._signature is None:
+            self._signature = inspect.signature(self._function)
+        return self._signature
+
+    def _places(self, args, kwargs):
+        """What each leaf of [args, kwargs] is called: as the parameter, list item or key that it is. [= Paddle]"""
+        try:
+            parameters = list(self._parameters().parameters.values())
+        except (TypeError, ValueError):  # a callable written in C
+            return flatten([_named(args, "input"), _named(kwargs, "")])
+        if self._instance is not None:
+            parameters = parameters[1:]
+        rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "input")
+        names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names += [f"{rest}_{i}" for i in range(len(args) - len(names))]
+        return flatten([list(map(_named, args, names)), _named(kwargs, "")])
 
     def _apply_spec(self, args):
         specs = self._input_spec
@@ -617,20 +634,19 @@ class StaticFunction:
         program = _core.program_new()
         symbols = []
 
-        def symbol(leaf):
+        def symbol(leaf, name):
             if type(leaf) is _Specified:
-                shape, dtype, name = leaf.spec.shape, leaf.spec.dtype, leaf.spec.name
+                shape, dtype = leaf.spec.shape, leaf.spec.dtype
                 stop = leaf.tensor.stop_gradient
             elif isinstance(leaf, InputSpec):
-                shape, dtype, name, stop = leaf.shape, leaf.dtype, leaf.name, leaf.stop_gradient
+                shape, dtype, stop = leaf.shape, leaf.dtype, leaf.stop_gradient
             elif is_operand(leaf):
-                shape, dtype, name, stop = leaf.shape, leaf.dtype, None, leaf.stop_gradient
+                shape, dtype, stop = leaf.shape, leaf.dtype, leaf.stop_gradient
             elif _is_array(leaf):
                 t = _core.to_tensor(leaf, None, True)
-                shape, dtype, name, stop = t.shape, t.dtype, None, True
+                shape, dtype, stop = t.shape, t.dtype, True
             else:
                 return leaf
-            name = name or f"input_{len(symbols)}"
             v = _core.program_input(program, name, list(shape), dtype)
             v.stop_gradient = stop
             symbols.append(v)
@@ -638,7 +654,8 @@ class StaticFunction:
 
         args, kwargs = bound
         packed = [list(args), kwargs]
-        leaves = [symbol(leaf) for leaf in flatten(packed)]
+        leaves = flatten(packed)
+        leaves = list(map(symbol, leaves, _unique(self._places(args, kwargs), leaves)))
         at = [i for i, leaf in enumerate(leaves) if type(leaf) in (int, float)]
         for i in sorted(places):
             v = _core.program_input(program, f"number_{i}", [], dtype_of(leaves[at[i]]))
@@ -656,6 +673,29 @@ class StaticFunction:
             if reason is None or isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
+
+
+def _named(nest, name):
+    """The names of the leaves of `nest`, which is called `name`, arranged like it."""
+    if isinstance(nest, dict):
+        return {key: _named(value, str(key)) for key, value in nest.items()}
+    if isinstance(nest, (list, tuple)):
+        return [_named(value, f"{name}_{i}") for i, value in enumerate(nest)]
+    return name
+
+
+def _unique(names, leaves):
+    """The names of the leaves' InputSpecs, and the given ones where they have none, those told apart that come again."""
+    specs = [leaf.spec if type(leaf) is _Specified else leaf for leaf in leaves]
+    own = [spec.name if isinstance(spec, InputSpec) else None for spec in specs]
+    taken = set(own)
+    for name, given in zip(names, own):
+        free, count = given or name, 0
+        while not given and free in taken:
+            count += 1
+            free = f"{name}_{count}"
+        taken.add(free)
+        yield free
 
 
 class _Specified:
