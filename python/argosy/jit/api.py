@@ -633,25 +633,21 @@ class StaticFunction:
             if getattr(inspect, f"is{kind}")(self._function):
                 raise CaptureError(f"{self._where()} cannot be captured: it is a {kind}.")
         program = _core.program_new()
-        symbols, taken = [], set()
+        symbols = []
 
-        def symbol(leaf, default):
+        def symbol(leaf, name):
             if type(leaf) is _Specified:
-                shape, dtype, name = leaf.spec.shape, leaf.spec.dtype, leaf.spec.name
+                shape, dtype = leaf.spec.shape, leaf.spec.dtype
                 stop = leaf.tensor.stop_gradient
             elif isinstance(leaf, InputSpec):
-                shape, dtype, name, stop = leaf.shape, leaf.dtype, leaf.name, leaf.stop_gradient
+                shape, dtype, stop = leaf.shape, leaf.dtype, leaf.stop_gradient
             elif is_operand(leaf):
-                shape, dtype, name, stop = leaf.shape, leaf.dtype, None, leaf.stop_gradient
+                shape, dtype, stop = leaf.shape, leaf.dtype, leaf.stop_gradient
             elif _is_array(leaf):
                 t = _core.to_tensor(leaf, None, True)
-                shape, dtype, name, stop = t.shape, t.dtype, None, True
+                shape, dtype, stop = t.shape, t.dtype, True
             else:
                 return leaf
-            name = name or default
-            if name in taken:
-                name = f"{name}_{len(symbols)}"
-            taken.add(name)
             v = _core.program_input(program, name, list(shape), dtype)
             v.stop_gradient = stop
             symbols.append(v)
@@ -659,7 +655,9 @@ class StaticFunction:
 
         args, kwargs = bound
         packed = [list(args), kwargs]
-        leaves = list(map(symbol, flatten(packed), self._arguments.names(args, kwargs)))
+        leaves = flatten(packed)
+        names = _unique(self._arguments.names(args, kwargs), leaves)
+        leaves = list(map(symbol, leaves, names))
         at = [i for i, leaf in enumerate(leaves) if type(leaf) in (int, float)]
         for i in sorted(places):
             v = _core.program_input(program, f"number_{i}", [], dtype_of(leaves[at[i]]))
@@ -677,6 +675,20 @@ class StaticFunction:
             if reason is None or isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
+
+
+def _unique(names, leaves):
+    """The names of the leaves' InputSpecs, and the given ones where they have none, those told apart that come again."""
+    specs = [leaf.spec if type(leaf) is _Specified else leaf for leaf in leaves]
+    own = [spec.name if isinstance(spec, InputSpec) else None for spec in specs]
+    taken = set(own)
+    for name, given in zip(names, own):
+        free, count = given or name, 0
+        while not given and free in taken:
+            count += 1
+            free = f"{name}_{count}"
+        taken.add(free)
+        yield free
 
 
 class _Specified:

@@ -6,6 +6,8 @@ import inspect
 
 __all__ = []
 
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
 
 def parse_arg_and_kwargs(function):
     """The parameters of a function, and their defaults.
@@ -20,8 +22,7 @@ def parse_arg_and_kwargs(function):
         >>> argosy.jit.signatures.parse_arg_and_kwargs(lambda x, axis=-1: x)
         (['x', 'axis'], {'axis': -1})
     """
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    known = [p for p in inspect.signature(function).parameters.values() if p.kind in by_place]
+    known = [p for p in inspect.signature(function).parameters.values() if p.kind in _BY_PLACE]
     return [p.name for p in known], {p.name: p.default for p in known if p.default is not p.empty}
 
 
@@ -90,11 +91,12 @@ class Arguments:
     def names(self, args, kwargs):
         """Names of the leaves of (args, kwargs), in the order of flatten: of the parameter, with the place
         in a list behind it; in a dict of the key."""
-        places = [
-            p
-            for p in self.signature().parameters.values()
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)
-        ][self._is_method :]
+        try:
+            parameters = self.signature().parameters.values()
+        except (TypeError, ValueError):  # a callable written in C
+            parameters = ()
+        kinds = (*_BY_PLACE, inspect.Parameter.VAR_POSITIONAL)
+        places = [p for p in parameters if p.kind in kinds][self._is_method :]
         found = []
         for i, arg in enumerate(args):
             rest = places[-1] if i >= len(places) and places else None
