@@ -223,6 +223,23 @@ def broadcast_shape(x_shape, y_shape):
     return broadcast_shape(x_shape, y_shape)
 
 
+def from_dlpack(dlpack):
+    """The tensor in a capsule, whose memory it shares.
+
+    Args:
+        dlpack (PyCapsule): What ``Tensor.__dlpack__`` or ``DenseTensor._to_dlpack`` gave.
+
+    Returns:
+        DenseTensor: It.
+
+    Raises:
+        TypeError: It is no capsule.
+    """
+    from argosy.utils.dlpack import from_dlpack as tensor_of
+
+    return scope.DenseTensor(tensor_of(dlpack))
+
+
 def avx_supported():
     """Whether the CPU has AVX.
 

@@ -287,6 +287,14 @@ class Operator:
             )
         return results[0]
 
+    def erase(self):
+        """Takes the operation out of its block.
+
+        Raises:
+            ValueError: Somebody uses a result.
+        """
+        self.get_parent_block().remove_op(self)
+
     def num_operands(self):
         """How many variables it reads.
 

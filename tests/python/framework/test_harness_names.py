@@ -7,6 +7,7 @@ import argosy
 from argosy.base import core, executor, framework
 from argosy.base.backward import _append_grad_suffix_, _as_list, _some_in_set_, calc_gradient
 from argosy.base.data_feeder import _PADDLE_DTYPE_2_NUMPY_DTYPE
+from argosy.base.variable_index import _getitem_static, _setitem_static
 from argosy.pir.core import np_type_to_paddle_type, str_to_paddle_type, vartype_to_datatype
 
 
@@ -88,3 +89,33 @@ def test_lists_of_whole_operations_have_no_effect_which_a_warning_says():
     argosy._support._told.discard(("core._set_prim_forward_blacklist", "names"))
     with pytest.warns(UserWarning, match="has no effect: Programs compute the same by whole"):
         core._set_prim_forward_blacklist("softmax")
+
+
+def test_parts_of_variables_by_functions():
+    x = argosy.arange(6).reshape([2, 3])
+    assert _getitem_static(x, (1, slice(0, 2))).tolist() == [3, 4]
+    assert _setitem_static(x, (0, 0), 7).tolist() == [[7, 1, 2], [3, 4, 5]]
+    assert x[0, 0].item() == 0
+
+
+def test_capsules_are_tensors_of_scopes():
+    made = core.LoDTensor()
+    made.set(np.arange(6.0).reshape(2, 3), argosy.CPUPlace())
+    again = core.from_dlpack(made._to_dlpack())
+    assert isinstance(again, core.DenseTensor) and again.shape() == [2, 3]
+    assert argosy.to_tensor(again).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    with pytest.raises(TypeError):
+        core.from_dlpack(3)
+
+
+def test_errors_that_programs_of_paddle_expect(tmp_path):
+    with pytest.raises(ValueError, match="should be an int or None, but received str"):
+        argosy.static.InputSpec(["a"])
+    with pytest.raises(AssertionError, match="metrics must have one element"):
+        argosy.optimizer.lr.ReduceOnPlateau(1.0).step(np.ones([2]))
+    argosy.enable_static()
+    try:
+        with pytest.raises(FileNotFoundError, match="there is no file .*nothing.pdmodel"):
+            argosy.static.load_inference_model(str(tmp_path / "nothing"), argosy.static.Executor())
+    finally:
+        argosy.disable_static()
