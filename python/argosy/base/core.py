@@ -9,6 +9,10 @@ from argosy._framework import disable_signal_handler, get_flags, set_flags  # no
 from argosy._programs import scope
 from argosy._support import EOFException, no_effect  # noqa: F401
 from argosy.amp import is_bfloat16_supported, is_float16_supported  # noqa: F401
+from argosy.amp.debugging import (  # noqa: F401
+    clear_low_precision_op_list,
+    get_low_precision_op_list,
+)
 from argosy.device import (  # noqa: F401
     CPUPlace,
     CUDAPinnedPlace,

@@ -119,3 +119,14 @@ def test_errors_that_programs_of_paddle_expect(tmp_path):
             argosy.static.load_inference_model(str(tmp_path / "nothing"), argosy.static.Executor())
     finally:
         argosy.disable_static()
+
+
+def test_counted_calls_are_there_for_programs(capsys):
+    x = argosy.ones([2, 2])
+    with argosy.amp.debugging.collect_operator_stats():
+        argosy.matmul(x, x) + x.astype("bfloat16").astype("float32")
+    found = core.get_low_precision_op_list()
+    assert found["matmul_v2"] == found["elementwise_add"] == "0,0,1,0" and "cast" in found
+    assert "op count" in capsys.readouterr().out
+    core.clear_low_precision_op_list()
+    assert core.get_low_precision_op_list() == {}
