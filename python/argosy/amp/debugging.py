@@ -9,9 +9,9 @@ import re
 from enum import Enum
 
 from argosy import _core
-from argosy._op_names import PADDLE_NAMES
 from argosy import tensor as _tensor
 from argosy._core import Tensor
+from argosy._op_names import PADDLE_NAMES
 from argosy._support import unsupported
 
 __all__ = [

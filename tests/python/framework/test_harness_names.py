@@ -130,3 +130,42 @@ def test_counted_calls_are_there_for_programs(capsys):
     assert "op count" in capsys.readouterr().out
     core.clear_low_precision_op_list()
     assert core.get_low_precision_op_list() == {}
+
+
+def test_parameters_of_programs_of_values():
+    from argosy.pir.core import create_parameter
+
+    one = argosy.nn.initializer.Constant(1.0)
+    argosy.enable_static()
+    try:
+        main, startup = argosy.static.Program(), argosy.static.Program()
+        with argosy.static.program_guard(main, startup):
+            made = create_parameter("float32", [2], name="w_of_values", initializer=one)
+            assert made.name == "w_of_values" and main.all_parameters()[0] is made
+            with pytest.raises(ValueError, match="initializer is missing. Do this: pass one"):
+                create_parameter("float32", [2])
+            with pytest.raises(NotImplementedError, match="trainable is not supported"):
+                create_parameter("float32", [2], initializer=one, trainable=False)
+            with pytest.raises(ValueError, match="unknown arguments: .* got other"):
+                create_parameter("float32", [2], initializer=one, other=1)
+            exe = argosy.static.Executor()
+            exe.run(startup)
+            assert exe.run(main, fetch_list=[made * 2])[0].tolist() == [2.0, 2.0]
+    finally:
+        argosy.disable_static()
+
+
+def test_sources_and_endings_of_files():
+    from argosy.jit.dy2static.utils import func_to_source_code
+    from argosy.jit.translated_layer import INFER_MODEL_SUFFIX, INFER_PARAMS_SUFFIX
+
+    def inner(x):
+        return x
+
+    assert func_to_source_code(inner) == "def inner(x):\n    return x\n"
+    assert func_to_source_code(inner, dedent=False).startswith("    def inner")
+    with pytest.raises(
+        TypeError, match="expected a function or method, got int. Do this: pass one"
+    ):
+        func_to_source_code(3)
+    assert (INFER_MODEL_SUFFIX, INFER_PARAMS_SUFFIX) == (".pdmodel", ".pdiparams")
