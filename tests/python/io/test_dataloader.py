@@ -649,3 +649,12 @@ def test_iterations_side_by_side(persistent):
     assert pairs == [(a, b) for a in range(4) for b in range(4)]
     assert [(a.item(), b.item()) for a, b in zip(loader, loader)] == [(i, i) for i in range(4)]
     assert [a.item() for a in loader] == [0, 1, 2, 3]
+
+
+def test_samplers_that_give_nothing():
+    with pytest.raises(
+        AssertionError, match="sampler: expected a Sampler or an iterable, got int. Do this"
+    ):
+        io.BatchSampler(sampler=1)
+    with pytest.raises(AssertionError, match="num_samples must not exceed the number of weights"):
+        io.WeightedRandomSampler([0.1, 0.9], 3, replacement=False)
