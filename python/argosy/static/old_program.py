@@ -160,6 +160,13 @@ class OldBlockForms:
 
         Returns:
             int: That.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.op_size()
+            2
         """
         return len(self.ops)
 
@@ -171,6 +178,13 @@ class OldBlockForms:
 
         Returns:
             Operator: It.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.op(1).type
+            'exp'
         """
         return self.ops[index]
 
@@ -182,6 +196,13 @@ class OldBlockForms:
 
         Raises:
             IndexError: There is none.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.front().type
+            'tanh'
         """
         return self._end(0)
 
@@ -193,6 +214,13 @@ class OldBlockForms:
 
         Raises:
             IndexError: There is none.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.back().type
+            'exp'
         """
         return self._end(-1)
 
