@@ -33,7 +33,9 @@ def test_gradients_called_by_themselves(name):
 
 def test_places_of_maxima_have_the_shape_of_their_values():
     places = paddle.zeros([1, 2, 0], "int32")
-    with pytest.raises(ValueError, match=r"\[max_unpool1d\] indices does not fit the other operands"):
+    with pytest.raises(
+        ValueError, match=r"\[max_unpool1d\] indices does not fit the other operands"
+    ):
         ops.max_unpool1d(f(1, 2, 1), places, [2])
 
 

@@ -9,6 +9,10 @@ from argosy._framework import disable_signal_handler, get_flags, set_flags  # no
 from argosy._programs import scope
 from argosy._support import EOFException, no_effect  # noqa: F401
 from argosy.amp import is_bfloat16_supported, is_float16_supported  # noqa: F401
+from argosy.amp.debugging import (  # noqa: F401
+    clear_low_precision_op_list,
+    get_low_precision_op_list,
+)
 from argosy.device import (  # noqa: F401
     CPUPlace,
     CUDAPinnedPlace,
@@ -221,6 +225,23 @@ def broadcast_shape(x_shape, y_shape):
     from argosy.tensor import broadcast_shape
 
     return broadcast_shape(x_shape, y_shape)
+
+
+def from_dlpack(dlpack):
+    """The tensor in a capsule, whose memory it shares.
+
+    Args:
+        dlpack (PyCapsule): What ``Tensor.__dlpack__`` or ``DenseTensor._to_dlpack`` gave.
+
+    Returns:
+        DenseTensor: It.
+
+    Raises:
+        TypeError: It is no capsule.
+    """
+    from argosy.utils.dlpack import from_dlpack as tensor_of
+
+    return scope.DenseTensor(tensor_of(dlpack))
 
 
 def avx_supported():

@@ -409,3 +409,8 @@ class TranslatedLayer(Layer):
 def _weights(program, scope):
     names = [s["name"] for s in _core.program_describe(program)["states"]]
     return {name: _core.scope_get(scope, name) for name in names}
+
+
+# What names of files end with that others write and read.
+INFER_MODEL_SUFFIX, PIR_INFER_MODEL_SUFFIX = ".pdmodel", ".json"
+INFER_PARAMS_SUFFIX, INFER_PARAMS_INFO_SUFFIX = ".pdiparams", ".pdiparams.info"

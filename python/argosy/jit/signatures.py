@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 
 __all__ = []
 
@@ -120,3 +121,26 @@ def _name_leaves(nest, name, found):
             _name_leaves(item, f"{name}_{i}", found)
     else:
         found.append(name)
+
+
+def func_to_source_code(function, dedent=True):
+    """The source of a function.
+
+    Args:
+        function (callable): It.
+        dedent (bool): Whether lines begin at the left.
+
+    Returns:
+        str: As it was written.
+
+    Raises:
+        TypeError: It is no function or method.
+        OSError: Its source is not known.
+    """
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        raise TypeError(
+            f"[func_to_source_code] expected a function or method, got {type(function).__name__}. Do this:"
+            " pass one."
+        )
+    source = inspect.getsource(function)
+    return textwrap.dedent(source) if dedent else source

@@ -50,9 +50,9 @@ def sot_mode_guard(value):
     Example:
         >>> from argosy.jit.switches import sot_mode_guard
         >>> with sot_mode_guard(False):
-        ...     layer = argosy.jit.to_static(argosy.nn.Linear(2, 1))
+        ...     layer = argosy.jit.to_static(argosy.nn.Linear(2, 1))  # raises what cannot be captured
         >>> layer(argosy.ones([1, 2])).shape
-        [1, 1]
+        paddle.Size([1, 1])
     """
     with EnvironmentVariableGuard(ENV_ENABLE_SOT, value):
         yield

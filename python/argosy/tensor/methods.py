@@ -185,7 +185,7 @@ def item(self, *args):
         bool | int | float | complex: It.
 
     Raises:
-        ValueError: There are several elements and no index.
+        ValueError: There are several elements and no index, or not one number for each dimension.
 
     Example:
         >>> x = argosy.to_tensor([[1, 2], [3, 4]])
@@ -194,8 +194,18 @@ def item(self, *args):
     """
     if len(args) <= 1:
         return _core.item(self, *args)
+    if len(args) != self.ndim:
+        raise ValueError(
+            f"(InvalidArgument) item(): expected one index, or one for each of the {self.ndim} dimensions of"
+            f" {self.shape}, got {len(args)}. Do this: give all, or the position in C order."
+        )
     position = 0
     for index, size in zip(args, self.shape):
+        if not -size <= index < size:
+            raise ValueError(
+                f"(InvalidArgument) item(): index {index} is outside a dimension of size {size}: got {args} for"
+                f" {self.shape}. Do this: check the index; negative ones count from the end."
+            )
         position = position * size + (index + size if index < 0 else index)
     return _core.item(self, position)
 

@@ -7,6 +7,7 @@ import argosy
 from argosy.base import core, executor, framework
 from argosy.base.backward import _append_grad_suffix_, _as_list, _some_in_set_, calc_gradient
 from argosy.base.data_feeder import _PADDLE_DTYPE_2_NUMPY_DTYPE
+from argosy.base.variable_index import _getitem_static, _setitem_static
 from argosy.pir.core import np_type_to_paddle_type, str_to_paddle_type, vartype_to_datatype
 
 
@@ -88,3 +89,83 @@ def test_lists_of_whole_operations_have_no_effect_which_a_warning_says():
     argosy._support._told.discard(("core._set_prim_forward_blacklist", "names"))
     with pytest.warns(UserWarning, match="has no effect: Programs compute the same by whole"):
         core._set_prim_forward_blacklist("softmax")
+
+
+def test_parts_of_variables_by_functions():
+    x = argosy.arange(6).reshape([2, 3])
+    assert _getitem_static(x, (1, slice(0, 2))).tolist() == [3, 4]
+    assert _setitem_static(x, (0, 0), 7).tolist() == [[7, 1, 2], [3, 4, 5]]
+    assert x[0, 0].item() == 0
+
+
+def test_capsules_are_tensors_of_scopes():
+    made = core.LoDTensor()
+    made.set(np.arange(6.0).reshape(2, 3), argosy.CPUPlace())
+    again = core.from_dlpack(made._to_dlpack())
+    assert isinstance(again, core.DenseTensor) and again.shape() == [2, 3]
+    assert argosy.to_tensor(again).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    with pytest.raises(TypeError):
+        core.from_dlpack(3)
+
+
+def test_errors_that_programs_of_paddle_expect(tmp_path):
+    with pytest.raises(ValueError, match="should be an int or None, but received str"):
+        argosy.static.InputSpec(["a"])
+    with pytest.raises(AssertionError, match="metrics must have one element"):
+        argosy.optimizer.lr.ReduceOnPlateau(1.0).step(np.ones([2]))
+    argosy.enable_static()
+    try:
+        with pytest.raises(FileNotFoundError, match="there is no file .*nothing.pdmodel"):
+            argosy.static.load_inference_model(str(tmp_path / "nothing"), argosy.static.Executor())
+    finally:
+        argosy.disable_static()
+
+
+def test_counted_calls_are_there_for_programs(capsys):
+    x = argosy.ones([2, 2])
+    with argosy.amp.debugging.collect_operator_stats():
+        argosy.matmul(x, x) + x.astype("bfloat16").astype("float32")
+    found = core.get_low_precision_op_list()
+    assert found["matmul_v2"] == found["elementwise_add"] == "0,0,1,0" and "cast" in found
+    assert "op count" in capsys.readouterr().out
+    core.clear_low_precision_op_list()
+    assert core.get_low_precision_op_list() == {}
+
+
+def test_parameters_of_programs_of_values():
+    from argosy.pir.core import create_parameter
+
+    one = argosy.nn.initializer.Constant(1.0)
+    argosy.enable_static()
+    try:
+        main, startup = argosy.static.Program(), argosy.static.Program()
+        with argosy.static.program_guard(main, startup):
+            made = create_parameter("float32", [2], name="w_of_values", initializer=one)
+            assert made.name == "w_of_values" and main.all_parameters()[0] is made
+            with pytest.raises(ValueError, match="initializer is missing. Do this: pass one"):
+                create_parameter("float32", [2])
+            with pytest.raises(NotImplementedError, match="trainable is not supported"):
+                create_parameter("float32", [2], initializer=one, trainable=False)
+            with pytest.raises(ValueError, match="unknown arguments: .* got other"):
+                create_parameter("float32", [2], initializer=one, other=1)
+            exe = argosy.static.Executor()
+            exe.run(startup)
+            assert exe.run(main, fetch_list=[made * 2])[0].tolist() == [2.0, 2.0]
+    finally:
+        argosy.disable_static()
+
+
+def test_sources_and_endings_of_files():
+    from argosy.jit.dy2static.utils import func_to_source_code
+    from argosy.jit.translated_layer import INFER_MODEL_SUFFIX, INFER_PARAMS_SUFFIX
+
+    def inner(x):
+        return x
+
+    assert func_to_source_code(inner) == "def inner(x):\n    return x\n"
+    assert func_to_source_code(inner, dedent=False).startswith("    def inner")
+    with pytest.raises(
+        TypeError, match="expected a function or method, got int. Do this: pass one"
+    ):
+        func_to_source_code(3)
+    assert (INFER_MODEL_SUFFIX, INFER_PARAMS_SUFFIX) == (".pdmodel", ".pdiparams")

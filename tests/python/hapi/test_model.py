@@ -399,6 +399,8 @@ def test_mixed_precision_settings_are_accepted():
         model.fit(Points(), batch_size=10, verbose=0)
     with pytest.raises(ValueError, match="amp_configs"):
         model.prepare(model._optimizer, nn.CrossEntropyLoss(), amp_configs="O7")
+    with pytest.raises(ValueError, match="unknown arguments: .* got use_pure_fp16. Do this"):
+        model.prepare(model._optimizer, nn.CrossEntropyLoss(), amp_configs={"use_pure_fp16": True})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Samplers: in which order a data set's samples are visited."""
 
 from argosy import tensor
+from argosy._support import ArgumentError
 
 __all__ = []
 
@@ -185,7 +186,7 @@ class WeightedRandomSampler(Sampler):
                 " Do this: pass one weight for each sample."
             )
         if not replacement and num_samples > weights.size:
-            raise ValueError(
+            raise ArgumentError(
                 "[WeightedRandomSampler] num_samples must not exceed the number of weights without "
                 f"replacement, got num_samples={num_samples}, {weights.size} weights."
                 " Do this: draw fewer, or with replacement."
