@@ -11,7 +11,9 @@ quantization = importlib.import_module("argosy.static.quantization")
 
 @pytest.mark.parametrize("name", quantization.__all__)
 def test_each_says_what_to_do(name):
-    remedy = r"Do this: (train the Layer|run samples through the Layer|use nn\.quant\.weight_quantize)"
+    remedy = (
+        r"Do this: (train the Layer|run samples through the Layer|use nn\.quant\.weight_quantize)"
+    )
     with pytest.raises(NotImplementedError, match=rf"static\.quantization\.{name}\].*{remedy}"):
         getattr(quantization, name)()
     with pytest.raises(NotImplementedError):
