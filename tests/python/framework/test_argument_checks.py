@@ -28,6 +28,6 @@ def test_a_program_is_checked():
 
 
 def test_what_runs_at_once_is_not():
-    data_feeder.check_type(3, "x", str, "op")
-    data_feeder.check_dtype("int32", "x", ["float32"], "op")
-    data_feeder.check_variable_and_dtype([1], "x", ["float32"], "op")
+    assert data_feeder.check_type(3, "x", str, "op") is None
+    assert data_feeder.check_dtype("int32", "x", ["float32"], "op") is None
+    assert data_feeder.check_variable_and_dtype([1], "x", ["float32"], "op") is None
