@@ -233,6 +233,11 @@ class Distribution:
     def _value(self, value):
         return value if isinstance(value, Tensor) else as_parameter(value)
 
+    def _number(self, value, like):
+        """_value, of the dtype of a parameter where it is an integer."""
+        value = self._value(value)
+        return value if value.is_floating_point() else value.astype(like.dtype)
+
     def __repr__(self):
         batch, event = list(self._batch_shape), list(self._event_shape)
         return f"{type(self).__name__}(batch_shape={batch}, event_shape={event})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
-from . import asp, autograd, autotune, layers, nn, optimizer
+from . import asp, autograd, autotune, jit, layers, nn, optimizer
 from .generators import get_rng_state, set_rng_state
 from .graph import (
     graph_khop_sampler,
@@ -12,6 +12,7 @@ from .graph import (
     graph_sample_neighbors,
     graph_send_recv,
 )
+from .jit import inference
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import DistributedFusedLamb, LookAhead, ModelAverage
 from .word_vectors import skip_gram, skip_gram_noise
@@ -29,6 +30,8 @@ __all__ = [
     "graph_sample_neighbors",
     "graph_send_recv",
     "identity_loss",
+    "inference",
+    "jit",
     "layers",
     "nn",
     "optimizer",

@@ -83,6 +83,7 @@ def swapaxes(x, axis0=None, axis1=None, name=None, *, perm=None):
 
     Raises:
         IndexError: An axis is out of range.
+        TypeError: An axis is no integer.
 
     Example:
         >>> argosy.swapaxes(argosy.ones([2, 3, 4]), 0, 2).shape
@@ -90,6 +91,13 @@ def swapaxes(x, axis0=None, axis1=None, name=None, *, perm=None):
     """
     if axis1 is None:
         return _ops.transpose(x, axis0 if perm is None else perm)
+    for name, axis in (("axis0", axis0), ("axis1", axis1)):
+        if not hasattr(axis, "__index__"):
+            raise TypeError(
+                f"(InvalidType) [swapaxes] {name}: expected an int, got {type(axis).__name__}. Do this: pass"
+                " the number of an axis."
+            )
+    axis0, axis1 = (_axis("swapaxes", axis, x) for axis in (axis0, axis1))
     perm = list(range(x.ndim))
     perm[axis0], perm[axis1] = perm[axis1], perm[axis0]
     return _ops.transpose(x, perm)
@@ -397,6 +405,7 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
         >>> argosy.repeat_interleave(argosy.to_tensor([[1], [2]]), argosy.to_tensor([1, 2]), 0).tolist()
         [[1], [2], [2]]
     """
+    need_tensor("repeat_interleave", "x", x)
     if axis is None:
         x, axis = _ops.flatten(x), 0
     if x._symbolic and isinstance(repeats, int) and -x.ndim <= axis < x.ndim and repeats >= 0:
@@ -631,6 +640,8 @@ def assign(x, output=None):
         Tensor(shape=[2], dtype=float64, place=Place(cpu), stop_gradient=True,
                [1.5000, 2.    ])
     """
+    if output is not None:
+        need_tensor("assign", "output", output)
     if not isinstance(x, Tensor):
         import numpy as np
 

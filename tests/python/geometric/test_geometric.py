@@ -138,6 +138,23 @@ def test_segments_of_ids_that_a_captured_function_makes():
     np.testing.assert_array_equal(captured(x).numpy(), function(x).numpy())
 
 
+def test_means_of_integers_are_integers():
+    rows = np.array([[7, 2], [2, 3], [5, 5], [-4, 1]])
+    for sign in (1, -1):
+        got = G.segment_mean(t(sign * rows), t(np.array([0, 0, 1, 1])))
+        assert got.tolist() == [[4 * sign, 2 * sign], [0, 3 * sign]] and got.dtype == paddle.int64
+    got = G.send_u_recv(t(rows), t(np.array([0, 1])), t(np.array([1, 1])), "mean", 2)
+    assert got.tolist() == [[0, 0], [4, 2]] and got.dtype == paddle.int64
+
+
+def test_segments_of_what_is_no_tensor():
+    for wrong in ((3, t(np.array([0]))), (t(X), [0, 0, 1])):
+        with pytest.raises(
+            ValueError, match=r"\[segment_sum\] (data|segment_ids): expected a Tensor, got"
+        ):
+            G.segment_sum(*wrong)
+
+
 GRAPH = [3, 7, 0, 9, 1, 4, 2, 9, 3, 9, 1, 9, 7], [0, 2, 4, 5, 6, 7, 9, 11, 11, 13, 13]
 
 

@@ -534,6 +534,10 @@ def test_embedding(rng):
     out = F.embedding(t([1, 4]), t(w), padding_idx=-1)
     close(out, np.stack([w[1], 0 * w[4]]))
     weight = t(w)
+    for none in (0.0, False, None):
+        before = weight.numpy()
+        F.embedding(t([0, 2]), weight, max_norm=none)
+        np.testing.assert_array_equal(weight.numpy(), before)
     F.embedding(t([0, 2]), weight, max_norm=0.5)
     norms = np.linalg.norm(weight.numpy(), axis=1)
     np.testing.assert_allclose(norms[[0, 2]], np.minimum(np.linalg.norm(w, axis=1), 0.5)[[0, 2]],

@@ -63,7 +63,7 @@ class RandomSampler(Sampler):
 
     Raises:
         TypeError: replacement is no bool.
-        ValueError: num_samples is no positive int.
+        ValueError: num_samples is no positive int, or above the length of the data without replacement.
 
     Example:
         >>> sorted(argosy.io.RandomSampler(list("abc")))
@@ -85,6 +85,15 @@ class RandomSampler(Sampler):
                 f"[RandomSampler] num_samples: expected a positive int, got {self.num_samples!r}."
                 " Do this: pass the number of samples to draw."
             )
+        self._check_enough()
+
+    def _check_enough(self):
+        n, count = len(self.data_source), self.num_samples
+        if not self.replacement and count > n:
+            raise ValueError(
+                "[RandomSampler] num_samples must not exceed the length of the data without "
+                f"replacement, got num_samples={count}, length {n}. Do this: pass replacement=True."
+            )
 
     @property
     def num_samples(self):
@@ -92,12 +101,8 @@ class RandomSampler(Sampler):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
+        self._check_enough()  # again: the data may have become less
         n, count = len(self.data_source), self.num_samples
-        if not self.replacement and count > n:
-            raise ValueError(
-                "[RandomSampler] num_samples must not exceed the length of the data without "
-                f"replacement, got num_samples={count}, length {n}. Do this: pass replacement=True."
-            )
         if self.generator is not None:
             for _ in range(count):
                 try:
