@@ -778,18 +778,17 @@ def unfold(x, axis, size, step, name=None):
     if x.ndim == 0:
         x = _ops.unsqueeze(x, [0])
     axis = _axis("unfold", axis, x)
-    if x.shape[axis] < 0:
-        sizes = sizes_of(x)
-        starts = _ops.arange(0, sizes[axis] - (size - 1), step, "int64")
-        places = _ops.add(_ops.unsqueeze(starts, 1), _ops.arange(0, size, 1, "int64"))
-        picked = _ops.index_select(x, _ops.flatten(places), axis)
-        shape = [*sizes[:axis], -1, size, *sizes[axis + 1 :]]
-        return moveaxis(_ops.reshape(picked, shape), axis + 1, -1)
-    if not 0 <= size <= x.shape[axis] or step <= 0:
+    sizes, count = sizes_of(x), -1
+    known = x.shape[axis] >= 0
+    if known and (not 0 <= size <= x.shape[axis] or step <= 0):
         raise ValueError(
             f"(InvalidArgument) [unfold] size and step: expected 0 <= size <= {x.shape[axis]} and step > 0, "
             f"got {size} and {step}. Do this: correct them."
         )
-    count = (x.shape[axis] - size) // step + 1
-    starts = [_ops.slice(x, [axis], [i * step], [i * step + size]) for i in range(count)]
-    return moveaxis(_ops.stack(starts, axis), axis + 1, -1)
+    if known:
+        count = (x.shape[axis] - size) // step + 1
+    starts = _ops.arange(0, sizes[axis] - (size - 1), step, "int64")
+    places = _ops.add(_ops.unsqueeze(starts, 1), _ops.arange(0, size, 1, "int64"))
+    picked = _ops.index_select(x, _ops.flatten(places), axis)
+    shape = [*sizes[:axis], count, size, *sizes[axis + 1 :]]
+    return moveaxis(_ops.reshape(picked, shape), axis + 1, -1)

@@ -37,4 +37,15 @@ void with_row(int64_t bytes, F&& f) {
   f([bytes](char* to, const char* from) { std::memcpy(to, from, static_cast<size_t>(bytes)); });
 }
 
+// The same for many rows that are hardly longer than a vector: those of up to 512 bytes are moved
+// without a call.
+template <class F>
+void with_short_rows(int64_t bytes, F&& f) {
+  if (bytes < 16 || bytes > 512) return with_row(bytes, f);
+  f([bytes](char* to, const char* from) {
+    for (int64_t i = 0; i + 16 < bytes; i += 16) std::memcpy(to + i, from + i, 16);
+    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  });
+}
+
 }  // namespace argosy::cpu

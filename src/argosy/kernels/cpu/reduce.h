@@ -24,6 +24,7 @@ enum class Reduce : uint8_t {
   norm,           // sqrt(sum_squares), rounded once
   count_nonzero,  // any dtype; int64
   logsumexp,      // floating
+  sum_numbers,    // floating: the sum of what is not nan
   mean_squares,   //
 };
 inline constexpr int kReduceKinds = 13;

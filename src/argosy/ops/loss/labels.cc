@@ -193,7 +193,12 @@ void hard_run(KernelFrame& f, const HardCrossEntropyAttrs& a) {
   Places p = places_of(x, a.axis);
   check_labels("cross_entropy", label, p.classes, a.ignore_index);
   const DType type = loss_type(x, a);
-  Tensor rows = as_rows(x, p), weight = as_dtype(f.in[2], type);
+  Tensor weight = as_dtype(f.in[2], type);
+  if (cpu::cross_entropy_goes_by_columns(x.dtype(), p.classes, p.inner))
+    return cpu::cross_entropy_columns(type, x.raw(), label.dtype(), label.raw(),
+                                      raw_or_null(weight), p.outer, p.classes, p.inner,
+                                      a.ignore_index, f.out[0].raw(), f.out[1].raw());
+  Tensor rows = as_rows(x, p);
   if (kHalf.has(x.dtype()))
     cpu::narrow_cross_entropy(x.dtype(), rows.raw(), label.dtype(), label.raw(), type,
                               raw_or_null(weight), p.outer * p.inner, p.classes, a.ignore_index,

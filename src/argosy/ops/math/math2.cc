@@ -1,3 +1,4 @@
+#include "argosy/kernels/cpu/host_loops.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -36,19 +37,26 @@ bool number_of(const Tensor& y, double* value) {
       y.dtype(), [&]<class T>(T) { *value = static_cast<double>(*y.data<T>()); });
 }
 
+// The loop of one operand for x^e, or null.
+const cpu::LoopTable* loop_of_power(const Tensor& x, double e) {
+  const bool floating = is_floating(x.dtype()), on_cpu = x.place().kind == DeviceKind::cpu;
+  if (e == 2) return &cpu::square_loops();
+  if (on_cpu && (e == 3 || e == 4 || e == 5) && (floating || is_integral(x.dtype())))
+    return &cpu::host_loops().whole_power;
+  if (on_cpu && floating && (e == -2 || e == -3)) return &cpu::host_loops().whole_power;
+  if (!is_differentiable(x.dtype())) return nullptr;
+  if (e == 0.5) return &cpu::sqrt_loops();
+  if (e == -0.5) return &cpu::rsqrt_loops();
+  return e == -1 ? &cpu::reciprocal_loops() : nullptr;
+}
+
 void pow_run(op::KernelFrame& f, const NoAttrs&) {
   double e;
   if (number_of(f.in[1], &e)) {
-    const cpu::LoopTable* fast = nullptr;
-    if (e == 2) fast = &cpu::square_loops();
-    if (is_differentiable(f.in[0].dtype())) {
-      if (e == 0.5) fast = &cpu::sqrt_loops();
-      if (e == -0.5) fast = &cpu::rsqrt_loops();
-      if (e == -1) fast = &cpu::reciprocal_loops();
-    }
-    if (fast) {
+    if (const cpu::LoopTable* fast = loop_of_power(f.in[0], e)) {
       op::KernelFrame one{f.op, op::Inputs(f.in.flat().subspan(0, 1)), f.out};
-      return run_elementwise(one, *fast);
+      const cpu::LoopParams params{.a = e};
+      return run_elementwise(one, *fast, &params);
     }
   }
   run_elementwise(f, cpu::pow_loops(), nullptr, 12);
