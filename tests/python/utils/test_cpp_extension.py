@@ -344,3 +344,28 @@ def test_a_library_without_ops_is_refused():
     }
     with pytest.raises(ValueError, match="has no ops: expected a library that load, setup or"):
         cpp_extension.load_op_library(library)
+
+
+def test_a_library_of_which_a_part_is_gone_is_built_again(tmp_path):
+    """As after a loss of power, or by hand."""
+    program = """
+import sys
+import argosy as paddle
+from argosy.utils import cpp_extension
+ops = cpp_extension.load("cut_ops", [sys.argv[1]], build_directory=sys.argv[2])
+print(ops.custom_sine(paddle.zeros([2])).tolist())
+"""
+    source = SOURCE.parents[3] / "examples" / "custom_op" / "sine.cc"
+
+    def loads():
+        command = [sys.executable, "-c", program, str(source), str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        assert done.stdout.endswith("[0.0, 0.0]\n"), done.stderr
+        return next((tmp_path / "cut_ops").glob("cut_ops_*.so"))
+
+    library = loads()
+    whole = library.read_bytes()
+    library.write_bytes(whole[:1000])
+    assert loads().read_bytes()[:1000] == whole[:1000] and library.stat().st_size > 1000
+    made = library.stat().st_mtime_ns
+    assert loads().stat().st_mtime_ns == made

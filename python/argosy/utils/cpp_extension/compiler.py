@@ -173,8 +173,10 @@ def build(name, sources, folder, verbose=False, **flags):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             built = json.loads(note.read_text())
             current = all(_hash(path) == hash for path, hash in built["read"].items())
-            if current and built["key"] == key and (folder / built["file"]).is_file():
-                return folder / built["file"]
+            made = folder / built["file"]
+            # A host that lost power may have left a part of it.
+            if current and built["key"] == key and built["hash"] == _hash(made):
+                return made
         draft = folder / "draft.so"
         read = {
             path: _hash(path)
@@ -183,6 +185,7 @@ def build(name, sources, folder, verbose=False, **flags):
         mark = hashlib.sha256(json.dumps([key, read]).encode()).hexdigest()[:12]
         for stale in folder.glob(f"{name}_*.so"):
             stale.unlink()
-        draft.rename(folder / f"{name}_{mark}.so")
-        note.write_text(json.dumps({"key": key, "read": read, "file": f"{name}_{mark}.so"}))
-        return folder / f"{name}_{mark}.so"
+        made = draft.rename(folder / f"{name}_{mark}.so")
+        built = {"key": key, "read": read, "file": made.name, "hash": _hash(made)}
+        note.write_text(json.dumps(built))
+        return made
