@@ -409,9 +409,11 @@ class StaticFunction:
             general, varying, numbers = self._varying(key)
             if varying is not None:
                 opened = self._open(general, varying, numbers, bound, tensors)
+                if opened is not None and opened.refuses(tensors):
+                    return function(*args, **kwargs)
                 if opened is not None:
                     places = sorted(varying.places)
-                    return opened(tensors + [as_feed(numbers[i]) for i in places])
+                    return _run(opened, tensors + [as_feed(numbers[i]) for i in places])
                 if key not in self._cache and self._counts_up(varying, numbers, bound):
                     return function(*args, **kwargs)
             if self._too_many_states(key):
@@ -435,24 +437,24 @@ class StaticFunction:
                     stacklevel=2,
                 )
                 return result
-        if captured is None:
-            return function(*args, **kwargs)
-        return captured(tensors)
+        if captured is None or captured.refuses(tensors):
+            return function(*args, **kwargs)  # of a leaf that it writes it raises itself
+        return _run(captured, tensors)
 
     def _find(self, key):
         """The specialization of a form for the state of Python as it is now; self: there is none."""
         captured = self._cache.get(key, self)
-        if captured is self or captured is None or captured.reads is None or captured.reads.hold():
+        if captured is self or captured is None or captured.holds():
             return captured
         for other in self._others.get(key, ()):
-            if other is not None and other.reads.hold():
+            if other is not None and other.holds():
                 return other
         return self
 
     def _keep(self, key, captured):
         self._writing.pop(key, None)
         old = self._cache.get(key)
-        if old is not None and old.reads is not None:
+        if old is not None:
             self._others.setdefault(key, []).append(old)
         elif len(self._cache) >= MOST_FORMS and key not in self._cache:
             oldest = next(iter(self._cache))
@@ -466,7 +468,7 @@ class StaticFunction:
         if len(others) < MOST_STATES - 1:
             return False
         if len(others) == MOST_STATES - 1:
-            names = ", ".join(dict.fromkeys(self._cache[key].reads.changed()))
+            names = ", ".join(dict.fromkeys(self._cache[key].changed()))
             others.append(None)
             warnings.warn(
                 f"[to_static] {self._where()} was captured {MOST_STATES} times for Python state that it"
@@ -689,6 +691,14 @@ def _unique(names, leaves):
             free = f"{name}_{count}"
         taken.add(free)
         yield free
+
+
+def _run(captured, feeds):
+    """The function's result, and what else it leaves behind."""
+    result = captured(feeds)
+    if captured.reads is not None:
+        captured.reads.leave()
+    return result
 
 
 class _Specified:

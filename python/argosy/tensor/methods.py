@@ -1,6 +1,7 @@
 """Methods of Tensor that ask the core itself: gradients, values, copies."""
 
 from argosy import _backward, _core
+from argosy._capturing import capturing
 from argosy._core import Tensor
 from argosy._support import alias, checked_seeds, no_dump
 from argosy.device.place import checked_place, has_streams
@@ -72,6 +73,9 @@ def register_hook(self, hook):
     Returns:
         RemovableHandle: Its remove() takes the hook off.
 
+    Raises:
+        NotImplementedError: A function is being captured (jit.to_static then runs it as Python).
+
     Example:
         >>> x = argosy.to_tensor([1.0], stop_gradient=False)
         >>> handle = x.register_hook(lambda grad: grad * 10)
@@ -79,6 +83,11 @@ def register_hook(self, hook):
         >>> x.grad.tolist()
         [20.0]
     """
+    if capturing():
+        raise NotImplementedError(
+            "[register_hook] is called in a function that is captured, whose Program calls no hooks. Do this:"
+            " register it outside of the function, or use a PyLayer, whose backward is captured."
+        )
     return RemovableHandle(self, _core.register_hook(self, hook))
 
 

@@ -302,3 +302,26 @@ def test_metrics_need_variables():
             TypeError, match="input: expected Tensor, got int. Do this: pass a Variable"
         ):
             function(1, paddle.ones([2, 1], "int64"))
+
+
+def test_a_write_of_state_is_not_put_before_what_has_read_it(program):
+    w = static.create_parameter([2], "float32", name="written")
+    x = static.data("x", [2], "float32")
+    y = x + 1
+    z = w * y
+    pir.set_insertion_point(z.get_defining_op())
+    paddle.assign(x, output=w)
+    with pytest.raises(NotImplementedError, match=r"'written' is written, and 'multiply', which"):
+        kinds(program)
+    pir.reset_insertion_point_to_end()
+    assert kinds(program) == ["elementwise_add", "elementwise_mul", "assign"]
+
+
+def test_a_write_of_state_may_stand_before_what_does_not_read_it(program):
+    w = static.create_parameter([2], "float32")
+    x = static.data("x", [2], "float32")
+    y = x + 1
+    z = y * 2
+    pir.set_insertion_point(z.get_defining_op())
+    paddle.assign(x, output=w)
+    assert kinds(program) == ["elementwise_add", "assign", "elementwise_mul"]
