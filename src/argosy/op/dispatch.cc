@@ -554,7 +554,7 @@ Tensor run_inplace_widened(const OpDef& op, const Inputs& in, const void* attrs,
                            bool recorded) {
   const Tensor& x = in[0];
   const auto is_whole = [](DType t) { return is_integral(t) || t == DType::bool_; };
-  ARGOSY_CHECK(promotion_of(op).kinds || is_complex(common) ||
+  ARGOSY_CHECK(op.mixes_kinds || is_complex(common) ||
                    (is_whole(x.dtype()) == is_whole(common) && x.dtype() != DType::bool_),
                attribute)
       << '[' << op.name << "] operands of these dtypes do not mix in place: x is " << x
