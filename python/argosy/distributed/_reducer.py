@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 
 from argosy import _backward, _core
@@ -40,15 +39,6 @@ def travels_in_parts(group):
     return _core.comm_info(group.process_group)[3] == "tcp"
 
 
-def no_idle_core(group):
-    """Whether the processes of a group keep all cores of their one host busy with a thread each. Then an
-    exchange in the middle of backward takes its time from backward, and threads that are woken for it and
-    caches come on top."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    alone = _core.comm_info(group.process_group)[3] == "shm" and _core.num_threads() == 1
-    return alone and group.nranks >= usable
-
-
 class _Planned:
     """A gradient to come: as large as in_buckets has to know."""
 
@@ -74,11 +64,9 @@ class _Plan:
         dtypes: Of gradients, by number. Who is not in it has had no gradient in any process.
         ends: Of the parts in which the bucket early[parted], one gradient, is exchanged: rows. None if there
             is none.
-        at_end: Whether averages are made at the end of backward, all at once.
     """
 
-    def __init__(self, parameters, order, forms, several, limits, in_parts=False, at_end=False):
-        self.at_end = at_end
+    def __init__(self, parameters, order, forms, several, limits, in_parts=False):
         self.dtypes = {i: _FORMS[form][0] for i, form in enumerate(forms) if form}
         self.rows = [i for i in order if forms[i] and _FORMS[forms[i]][1]]
         dense = [i for i in order if forms[i] and not _FORMS[forms[i]][1]]
@@ -195,7 +183,7 @@ class Reducer:
         second one, may add to it."""
         current = self._current()
         current.arrive(index, self._plan)
-        if current.wanted and self._plan is not None and not self._at_end():
+        if current.wanted and self._plan is not None:
             while current.started < len(current.lacking) and not current.lacking[current.started]:
                 self._start_next(current)
 
@@ -225,10 +213,6 @@ class Reducer:
         """Whether a gradient is exchanged in parts: the same in all processes. A hook of the program's own
         gets whole ones."""
         return self._plan is not None and self._plan.ends and hasattr(self.hook, "wire")
-
-    def _at_end(self):
-        """Whether all is exchanged at the end of backward: the same in all processes. A hook gets buckets."""
-        return self._plan.at_end and self.hook is average
 
     def _start_next(self, current):
         bucket = self._plan.early[current.started]
@@ -261,29 +245,12 @@ class Reducer:
             _core.exchange_under_way(parameters, work.wait)
         current.under_way.append((work, bucket, gradients))
 
-    def _average_all(self, current):
-        """Averages all there is, on this thread: by one call for each dtype."""
-        self._begin_anew()
-        current.started = len(self._plan.early)
-        calls = {}
-        for bucket in (*self._plan.early, *self._plan.late):
-            calls.setdefault(self._plan.dtypes[bucket[0]], []).extend(bucket)
-        for bucket in calls.values():
-            gradients = [self._dense(i) for i in bucket]
-            _calls.call(self._group, "all_reduce", gradients, op=_OPERATIONS[ReduceOp.AVG])
-            current.buckets += 1
-            current.under_way.append((None, bucket, gradients))
-
-    def _begin_anew(self):
-        """After a pass that was interrupted: the others did not see that, or begin anew as well; else they
-        would mix up two passes."""
-        if self._interrupted:
-            self._interrupted = False
-            _calls.call(self._group, "barrier")
-
     def _begin(self, current, parameters, gradients):
         """Begins an exchange; what has wait(), or None if all is done."""
-        self._begin_anew()
+        if self._interrupted:
+            # The others did not see it, or begin anew as well: else they would mix up two passes.
+            self._interrupted = False
+            _calls.call(self._group, "barrier")
         work = self.hook(Bucket(current.buckets, parameters, gradients, self._group))
         current.buckets += 1
         return None if work is None else _Once(work)
@@ -304,10 +271,7 @@ class Reducer:
     def abandon(self):
         """The pass ended by an exception."""
         current, self._pass = self._pass, None
-        begun = current.under_way or current.parts
-        if self._plan is not None and self._at_end() and current.wanted:
-            begun = current.arrivals  # the others exchange what this pass does not
-        self._interrupted |= bool(begun)
+        self._interrupted |= bool(current.under_way or current.parts)
 
     def finish(self):
         """The pass has ended: waits until gradients are those of all processes."""
@@ -331,17 +295,12 @@ class Reducer:
         elif not self._find_unused:
             self._check(reached)
             used = self._plan.dtypes.keys()
-        at_end = self._at_end()
-        while not at_end and current.started < len(self._plan.early):
+        while current.started < len(self._plan.early):
             self._start_next(current)
         if self._find_unused and not learns:
             used = self._find_used(current, reached)
-        if at_end:
-            self._average_all(current)
-            current.again.clear()  # these were complete
-        else:
-            for bucket in self._plan.late:
-                self._start(current, bucket)
+        for bucket in self._plan.late:
+            self._start(current, bucket)
         if current.again:
             self._wait(current, used)
             for one in sorted(current.again):
@@ -424,17 +383,15 @@ class Reducer:
         count = len(self._parameters)
         order = list(current.arrivals)
         order += [i for i in range(count) if i not in current.arrivals]
-        told = tensors.to_tensor([*order, no_idle_core(self._group)], dtype="int64")
+        told = tensors.to_tensor(order, dtype="int64")
         _calls.call(self._group, "broadcast", [told], root=0)
-        *order, at_end = told.tolist()
         self._plan = _Plan(
             self._parameters,
-            order,
+            told.tolist(),
             forms,
             several,
             self._limits,
             travels_in_parts(self._group),
-            bool(at_end),
         )
         self._take_parts()
         return {i for i, form in enumerate(forms) if form}

@@ -7,12 +7,10 @@ import argosy
 from argosy.distributed._buckets import in_buckets
 from argosy.distributed._reducer import _FORMS, _Plan
 
-AT_END = {"AT_END": "1"}  # gradients are exchanged once backward has ended
 
-
-@pytest.mark.parametrize(("count", "environ"), [*[(n, {}) for n in (1, 2, 3, 4)], (3, AT_END)])
-def test_several_processes_train_as_one(count, environ):
-    for rank in ranks.run("data_parallel", count, environ=environ):
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_several_processes_train_as_one(count):
+    for rank in ranks.run("data_parallel", count):
         assert "all is well" in rank.text
 
 
@@ -38,9 +36,9 @@ def test_exchange_of_parts_of_a_gradient(count):
         assert "all is well" in rank.text
 
 
-@pytest.mark.parametrize(("count", "environ"), [*[(n, {}) for n in (1, 2, 3, 5)], (3, AT_END)])
-def test_gradients_that_all_processes_see(count, environ):
-    for rank in ranks.run("seen", count, environ=environ):
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_gradients_that_all_processes_see(count):
+    for rank in ranks.run("seen", count):
         assert "all is well" in rank.text
 
 
@@ -100,16 +98,16 @@ def test_a_process_of_a_host_dies_in_a_sum(hosts, victim, after):
             assert rank.code == 0 and "lost: " in rank.text, f"rank {number}:\n{rank.text}"
 
 
-@pytest.mark.parametrize(("count", "environ"), [*[(n, {}) for n in (1, 2, 3)], (3, AT_END)])
-def test_parameters_that_are_left_out(count, environ):
-    for rank in ranks.run("unused", count, environ=environ):
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_parameters_that_are_left_out(count):
+    for rank in ranks.run("unused", count):
         assert "all is well" in rank.text
 
 
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("seed", [1, 2])  # an even one: all parameters are used
 def test_random_passes(seed, count):
-    for environ in ({}, AT_END, IN_PARTS):
+    for environ in ({}, IN_PARTS):
         for rank in ranks.run("random_passes", count, str(seed), "30", environ=environ):
             assert "all is well" in rank.text
 
@@ -156,13 +154,10 @@ def test_buckets_have_one_dtype_and_limits():
     assert str(in_buckets(items, [1000])) == "[[f2, f3, f1, f4], [d1, d9]]"
 
 
-@pytest.mark.parametrize(
-    ("what", "when"),
-    [("kill", {}), ("stop", {}), ("raise", {}), ("end", {}), ("kill", AT_END), ("raise", AT_END)],
-)
-def test_a_process_leaves_in_the_middle_of_backward(what, when):
+@pytest.mark.parametrize("what", ["kill", "stop", "raise", "end"])
+def test_a_process_leaves_in_the_middle_of_backward(what):
     """The others are told by a typed error within the limit, and never train on."""
-    started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "10", **when})
+    started = ranks.start("backward_fails", 3, what, environ={"ARGOSY_COMM_TIMEOUT": "10"})
     *others, _ = started
     for rank in others:
         rank.collect(400)

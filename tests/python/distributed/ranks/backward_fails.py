@@ -6,7 +6,6 @@ import sys
 import time
 
 import numpy as np
-import when  # noqa: F401
 
 import argosy as paddle
 import argosy.distributed as dist

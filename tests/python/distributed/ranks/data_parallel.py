@@ -1,7 +1,6 @@
 """DataParallel beside one process that has the whole batch: float64, 20 steps."""
 
 import numpy as np
-import when  # noqa: F401
 
 import argosy as paddle
 import argosy.distributed as dist

@@ -5,7 +5,6 @@ With PARTS in the environment small gradients, too, are exchanged in parts (over
 import os
 
 import numpy as np
-import when  # noqa: F401
 
 import argosy as paddle
 import argosy.distributed as dist

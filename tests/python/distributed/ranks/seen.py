@@ -4,7 +4,6 @@ import os
 import resource
 
 import numpy as np
-import when  # noqa: F401
 
 import argosy as paddle
 import argosy.distributed as dist

@@ -1,7 +1,6 @@
 """Parameters that losses leave out, without find_unused_parameters: float64, beside one process."""
 
 import numpy as np
-import when  # noqa: F401
 
 import argosy as paddle
 import argosy.distributed as dist
