@@ -15,6 +15,7 @@ from argosy.static.input import InputSpec
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 from . import capture as _capture
+from .input_names import input_names, told_apart
 from .numbers import (
     Decided,
     OpenNumber,
@@ -547,19 +548,6 @@ class StaticFunction:
             self._signature = inspect.signature(self._function)
         return self._signature
 
-    def _places(self, args, kwargs):
-        """What each leaf of [args, kwargs] is called: as the parameter, list item or key that it is. [= Paddle]"""
-        try:
-            parameters = list(self._parameters().parameters.values())
-        except (TypeError, ValueError):  # a callable written in C
-            return flatten([_named(args, "input"), _named(kwargs, "")])
-        if self._instance is not None:
-            parameters = parameters[1:]
-        rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "input")
-        names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        names += [f"{rest}_{i}" for i in range(len(args) - len(names))]
-        return flatten([list(map(_named, args, names)), _named(kwargs, "")])
-
     def _apply_spec(self, args):
         specs = self._input_spec
         if len(specs) > len(args):
@@ -655,7 +643,10 @@ class StaticFunction:
         args, kwargs = bound
         packed = [list(args), kwargs]
         leaves = flatten(packed)
-        leaves = list(map(symbol, leaves, _unique(self._places(args, kwargs), leaves)))
+        specs = [leaf.spec if type(leaf) is _Specified else leaf for leaf in leaves]
+        given = [spec.name if isinstance(spec, InputSpec) else None for spec in specs]
+        names = input_names(self._parameters, self._instance is not None, args, kwargs)
+        leaves = list(map(symbol, leaves, told_apart(names, given)))
         at = [i for i, leaf in enumerate(leaves) if type(leaf) in (int, float)]
         for i in sorted(places):
             v = _core.program_input(program, f"number_{i}", [], dtype_of(leaves[at[i]]))
@@ -673,29 +664,6 @@ class StaticFunction:
             if reason is None or isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
-
-
-def _named(nest, name):
-    """The names of the leaves of `nest`, which is called `name`, arranged like it."""
-    if isinstance(nest, dict):
-        return {key: _named(value, str(key)) for key, value in nest.items()}
-    if isinstance(nest, (list, tuple)):
-        return [_named(value, f"{name}_{i}") for i, value in enumerate(nest)]
-    return name
-
-
-def _unique(names, leaves):
-    """The names of the leaves' InputSpecs, and the given ones where they have none, those told apart that come again."""
-    specs = [leaf.spec if type(leaf) is _Specified else leaf for leaf in leaves]
-    own = [spec.name if isinstance(spec, InputSpec) else None for spec in specs]
-    taken = set(own)
-    for name, given in zip(names, own):
-        free, count = given or name, 0
-        while not given and free in taken:
-            count += 1
-            free = f"{name}_{count}"
-        taken.add(free)
-        yield free
 
 
 class _Specified:

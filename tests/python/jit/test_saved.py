@@ -164,7 +164,10 @@ class Named(nn.Layer):
     [
         ([None], ["image", "parts_0", "parts_1_0", "a", "image_1"]),
         ([None, None], ["image", "parts_0", "parts_1_0", "a", "image_1", "scale"]),
-        (["a", "b", None, None], ["a", "parts_0", "parts_1_0", "a_1", "image", "b", "more_0", "more_1"]),
+        (
+            ["a", "b", None, None],
+            ["a", "parts_0", "parts_1_0", "a_1", "image", "b", "more_0", "more_1"],
+        ),
     ],
 )
 def test_inputs_are_called_as_parameters_and_keys(tmp_path, spec, names):
