@@ -28,7 +28,7 @@ from .numbers import (
     open_numbers,
 )
 from .program_cache import ProgramCache
-from .signatures import Arguments
+from .signatures import Arguments, told_apart
 from .switches import ENV_ENABLE_SOT
 from .transform import CaptureError, ignore_module, why_not
 
@@ -658,8 +658,10 @@ class StaticFunction:
         args, kwargs = bound
         packed = [list(args), kwargs]
         leaves = flatten(packed)
-        names = _unique(self._arguments.names(args, kwargs), leaves)
-        leaves = list(map(symbol, leaves, names))
+        specs = [leaf.spec if type(leaf) is _Specified else leaf for leaf in leaves]
+        given = [spec.name if isinstance(spec, InputSpec) else None for spec in specs]
+        names = self._arguments.names(args, kwargs)
+        leaves = list(map(symbol, leaves, told_apart(names, given)))
         at = [i for i, leaf in enumerate(leaves) if type(leaf) in (int, float)]
         for i in sorted(places):
             v = _core.program_input(program, f"number_{i}", [], dtype_of(leaves[at[i]]))
@@ -677,20 +679,6 @@ class StaticFunction:
             if reason is None or isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
-
-
-def _unique(names, leaves):
-    """The names of the leaves' InputSpecs, and the given ones where they have none, those told apart that come again."""
-    specs = [leaf.spec if type(leaf) is _Specified else leaf for leaf in leaves]
-    own = [spec.name if isinstance(spec, InputSpec) else None for spec in specs]
-    taken = set(own)
-    for name, given in zip(names, own):
-        free, count = given or name, 0
-        while not given and free in taken:
-            count += 1
-            free = f"{name}_{count}"
-        taken.add(free)
-        yield free
 
 
 def _run(captured, feeds):

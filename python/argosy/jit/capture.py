@@ -136,7 +136,11 @@ class _Split:
         captured.outputs, captured.extra = copies[:results], copies[results:]
         self.differentiable = [i for i, v in enumerate(outputs) if not v.stop_gradient]
         states = _core.program_bound_states(program)
-        self.parameters = [t for t, trainable, _ in states if trainable]
+        # What a layer computes anew in each call (weight_norm) has no gradient of its own, and its last call's graph
+        # is over.
+        self.parameters = [
+            t for t, trainable, written in states if trainable and (t.is_leaf or not written)
+        ]
         self.wanted_inputs = [i for i, v in enumerate(inputs) if not v.stop_gradient]
         wanted = [inputs[i] for i in self.wanted_inputs] + self.parameters
         targets = [outputs[i] for i in self.differentiable]

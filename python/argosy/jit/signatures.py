@@ -144,3 +144,15 @@ def func_to_source_code(function, dedent=True):
         )
     source = inspect.getsource(function)
     return textwrap.dedent(source) if dedent else source
+
+
+def told_apart(names, given):
+    """The given names, and where there is none (None) that of names, with a number if it comes again."""
+    taken = set(given)
+    for name, own in zip(names, given):
+        free, count = own or name, 0
+        while not own and free in taken:
+            count += 1
+            free = f"{name}_{count}"
+        taken.add(free)
+        yield free
