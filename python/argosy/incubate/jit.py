@@ -58,8 +58,9 @@ def inference(
         switch_ir_optim (bool): only True.
         with_trt, enable_cinn, collect_shape, trt_use_static (bool): only False.
         delete_pass_lists (list, optional): only None.
-        memory_pool_init_size_mb, switch_ir_debug, enable_new_ir, exp_enable_use_cutlass,
-            skip_prune_program: no effect.
+        memory_pool_init_size_mb (int): no effect.
+        switch_ir_debug, enable_new_ir (bool): no effect.
+        exp_enable_use_cutlass, skip_prune_program (bool): no effect.
 
     Returns:
         callable | Layer: what gives the same values as function; several results are a list. A layer is the
