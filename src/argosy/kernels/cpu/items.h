@@ -42,10 +42,14 @@ void with_row(int64_t bytes, F&& f) {
 template <class F>
 void with_short_rows(int64_t bytes, F&& f) {
   if (bytes < 16 || bytes > 512) return with_row(bytes, f);
-  f([bytes](char* to, const char* from) {
-    for (int64_t i = 0; i + 16 < bytes; i += 16) std::memcpy(to + i, from + i, 16);
-    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
-  });
+  auto by = [&]<int64_t step>() {
+    f([bytes](char* to, const char* from) {
+      for (int64_t i = 0; i + step < bytes; i += step) std::memcpy(to + i, from + i, step);
+      std::memcpy(to + bytes - step, from + bytes - step, step);
+    });
+  };
+  if (bytes < 32) return by.template operator()<16>();
+  by.template operator()<32>();
 }
 
 }  // namespace argosy::cpu

@@ -290,14 +290,14 @@ void columns_folded(Step step, DType type, const void* x, int64_t rows, int64_t 
   const Class c = class_of(type);
   Acc wide[kFold];
   double wide_numbers[kFold];
-  for (int64_t i = 0; i < group * width; ++i) {
-    wide[i] = identity(step, c);
-    if (numbers) wide_numbers[i] = numbers[i % width];
-  }
+  std::fill_n(wide, group * width, identity(step, c));
+  for (int64_t g = 0; numbers && g < group; ++g)
+    std::copy_n(numbers, width, wide_numbers + g * width);
   columns(x, rows / group, row_bytes * group, group * width, numbers ? wide_numbers : nullptr,
           wide);
-  for (int64_t i = 0; i < group * width; ++i)
-    accs[i % width] = combine(step, c, accs[i % width], wide[i]);
+  for (int64_t g = 0; g < group; ++g) {
+    for (int64_t i = 0; i < width; ++i) accs[i] = combine(step, c, accs[i], wide[g * width + i]);
+  }
   const int64_t rest = rows % group;
   columns(static_cast<const char*>(x) + (rows - rest) * row_bytes, rest, row_bytes, width, numbers,
           accs);

@@ -164,16 +164,16 @@ template <bool largest, class T, class I>
 void scan_extreme_typed(const T* x, T* y, I* index, int64_t outer, int64_t n, int64_t inner) {
   for_strips(outer, n, inner, [&](int64_t start, int64_t width) {
     for (int64_t j = 0; j < width; ++j) {
-      // Chosen, not branched over: who wins cannot be foretold.
+      // Seldom a new one: the first comparison foretells that.
       T best = x[start + j];
       I at_best = 0;
       for (int64_t i = 0; i < n; ++i) {
         const int64_t at = start + i * inner + j;
         const T v = x[at];
-        const bool better = largest ? v >= best : v <= best;
-        const bool takes = is_nan(v) | (better & !is_nan(best));
-        best = takes ? v : best;
-        at_best = takes ? static_cast<I>(i) : at_best;
+        if (!(largest ? v < best : v > best) && (is_nan(v) || !is_nan(best))) {
+          best = v;
+          at_best = static_cast<I>(i);
+        }
         y[at] = best;
         index[at] = at_best;
       }

@@ -48,9 +48,11 @@ constexpr auto kHypot = [](float a, float b) -> float {
   return static_cast<float>(infinite ? kInf<double> : v);
 };
 constexpr auto kLogaddexp = [](float a, float b) -> float {
-  const float high = a > b ? a : b, low = a > b ? b : a;
-  const float d = a == b ? 0.0f : high - low;  // both infinite too
-  return (a != a) | (b != b) ? a + b : high + softplus_of(-d);
+  double high = a > b ? a : b;
+  double d = abs_of(double{a} - double{b});
+  double v = high + log1p_core(exp_core(-d));
+  v = a == b ? high + 0.69314718055994531 : v;  // both infinite too
+  return static_cast<float>((a != a) | (b != b) ? a + b : v);
 };
 constexpr auto kLdexp = [](float a, float b) -> float {
   return static_cast<float>(a * exp_core(b * 0.69314718055994531));
