@@ -143,6 +143,16 @@ def _reshape(given):
     return tensor.reshape(given.one("X"), given.all("ShapeTensor") if sizes else shape)
 
 
+def _joined(given):
+    axis = _value(given, "axis", "AxisTensor")
+    return tensor.concat(given.all("X"), 0 if axis is None else axis)
+
+
+def _with_new_dimensions(given):
+    axes, several = _value(given, "axes", "AxesTensor"), given.operands.get("AxesTensorList")
+    return tensor.unsqueeze(given.one("X"), given.all("AxesTensorList") if several else axes)
+
+
 def _flatten(given):
     """Into a matrix: the dimensions before one, and the rest."""
     x, axis = given.one("X"), given.attribute("axis", 1)
@@ -307,7 +317,7 @@ TENSORS = {
     "mode": _mode, "unique": _unique, "unique_consecutive": _unique_consecutive,
     "isfinite_v2": _one(tensor.isfinite), "isnan_v2": _one(tensor.isnan), "isinf_v2": _one(tensor.isinf),
     "where_index": _one(tensor.nonzero, "Condition"), "gather": _gather, "put_along_axis": _put_along,
-    "index_add": _index_add, "reshape": _reshape, "reshape2": _reshape, "flatten": _flatten,
+    "concat": _joined, "unsqueeze2": _with_new_dimensions, "index_add": _index_add, "reshape": _reshape, "reshape2": _reshape, "flatten": _flatten,
     "flatten2": _flatten, "expand_as_v2": _expand_as, "expand": _one(tensor.tile, expand_times="repeat_times"),
     "crop": _crop, "crop_tensor": _crop, "pad": _pad, "size": _one(tensor.numel, "Input"),
     "shape": lambda given: tensor.cast(tensor.shape(given.one("Input")), "int32"),

@@ -169,3 +169,19 @@ def test_sources_and_endings_of_files():
     ):
         func_to_source_code(3)
     assert (INFER_MODEL_SUFFIX, INFER_PARAMS_SUFFIX) == (".pdmodel", ".pdiparams")
+
+
+def test_classes_that_programs_name():
+    from argosy.autograd.autograd import Hessian, Jacobian
+    from argosy.jit.dy2static.utils import Dygraph2StaticException
+    from argosy.jit.pir_translated_layer import PirTranslatedLayer
+    from argosy.jit.sot.utils.exceptions import InnerError
+    from argosy.static.log_helper import get_logger
+
+    x = argosy.ones([2])
+    x.stop_gradient = False
+    assert isinstance(argosy.autograd.jacobian(x * x, x), Jacobian)
+    assert isinstance(argosy.autograd.hessian((x * x).sum(), x), Hessian)
+    assert PirTranslatedLayer is argosy.jit.TranslatedLayer
+    assert all(issubclass(kind, Exception) for kind in (Dygraph2StaticException, InnerError))
+    assert get_logger("argosy.test", "INFO").name == "argosy.test"

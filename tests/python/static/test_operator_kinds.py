@@ -283,11 +283,13 @@ def test_a_result_that_is_an_operand_is_another_variable():
 
 
 def run(kind, inputs, attrs, outputs):
+    """The first output of an operator that runs by itself."""
     scope = paddle.static.Scope()
     for name, value in inputs.items():
         scope.var(name).get_tensor().set(value, paddle.CPUPlace())
     sides = ({name: [name] for name in side} for side in (inputs, outputs))
     core.Operator(kind, *sides, attrs).run(scope, paddle.CPUPlace())
+    return np.array(scope.find_var(outputs[0]).get_tensor())
 
 
 def test_what_a_kind_does_not_know():
@@ -304,3 +306,12 @@ def test_what_a_kind_does_not_know():
     with pytest.raises(ValueError, match="makes 1 channels of this image: got output_channels=2"):
         inputs = {"X": IMAGE, "ROIs": BOX, "RoisNum": COUNT}
         run("psroi_pool", inputs, {**CELLS, "output_channels": 2}, ["Out"])
+
+
+def test_axes_may_be_tensors_where_they_have_numbers():
+    axis = np.array([1], "int32")
+    joined = run("concat", {"X": X, "AxisTensor": axis}, {"axis": 7}, ["Out"])
+    np.testing.assert_array_equal(joined, X)
+    assert run("unsqueeze2", {"X": X, "AxesTensor": axis}, {"axes": []}, ["Out"]).shape == (3, 1, 4)
+    chosen = run("gather", {"X": X, "Index": np.array([3, 0]), "Axis": axis}, {}, ["Out"])
+    np.testing.assert_array_equal(chosen, X[:, [3, 0]])
