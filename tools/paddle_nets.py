@@ -369,6 +369,14 @@ def layers(module):
                 b.pop()
             return paddle.concat(a[1:3], 0), total, first - last, paddle.stack(b, 0), a[n - 1]
 
+    class Drawn(WithParameter):
+        """What is drawn where there is nothing to choose."""
+
+        def forward(self, x, labels):
+            sure = (x * self.shift > 0).astype("float32")
+            counts = paddle.full([3, 4], 6, "int64")
+            return paddle.binomial(counts, sure), *F.class_center_sample(labels, 7, 2)
+
     class Returns(WithParameter):
         """Variables that some ways through it leave without a value, a list that has some before."""
 
@@ -517,6 +525,7 @@ def layers(module):
             "signals": (Signals(), [(2, 8, 4)]),
             "orders": (Orders(), [(3, 4, 5), ids(3, below=3)]),
             "decompositions": (Decompositions(), [(2, 3, 3), (2, 3, 2)]),
+            "drawn": (Drawn(), [(3, 4), ids(9, below=7)], [(3, 4), (9,)]),
             "graphs": (Graphs(), [(5, 3), ids(4, below=5), ids(4, below=5)]),
             "regions": (Regions(), [(2, 8, 6, 6), (4, 2), ((2,), "int32", 3)]),
         }
