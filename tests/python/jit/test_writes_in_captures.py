@@ -200,11 +200,44 @@ def _data_in_a_branch(s, a):
     return z, v
 
 
+def _elements_set_in_a_loop(s, a):
+    x = a * 1
+    v, other = x[0:1], x
+    i = T(0)
+    while i < 3:
+        x[0] = x[1] * 2 + i
+        other[1] = v[0] - 1
+        i = i + 1
+    return x, v, other
+
+
+def _elements_of_a_view_set_in_a_loop(s, a):
+    x = a * 1
+    v = x[1:]
+    i = T(0)
+    while x.sum() < 50:
+        v[0] = x[0] + v[0] + 10
+        i = i + 1
+        if i == 4:
+            break
+    return x, v
+
+
+def _elements_of_the_kept_set_in_a_loop(s, a):
+    v = s.kept[0:1]
+    i = T(0)
+    while i < 2:
+        s.kept[0] = s.kept[1] + a[0]
+        i = i + 1
+    return s.kept + 1, v + 1
+
+
 FUNCTIONS = [
     _twice, _two_views, _written_before_a_branch, _view_written_in_a_branch, _base_written_in_a_branch,
     _written_in_both_branches, _view_taken_in_a_branch, _detached_in_a_branch, _detached_in_a_loop,
     _view_in_a_loop, _view_decides_a_loop, _kept_in_a_branch, _view_of_the_kept, _kept_in_a_loop,
     _plain, _plain_in_a_branch, _plain_set, _nested, _data_in_a_branch,
+    _elements_set_in_a_loop, _elements_of_a_view_set_in_a_loop, _elements_of_the_kept_set_in_a_loop,
 ]  # fmt: skip
 ARGUMENTS = ([10.0, 20.0], [10.5, 3.0], [-3.0, -4.0], [1.0, 0.5])
 
@@ -223,6 +256,23 @@ def _outcome(function, captured):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_writes_are_those_of_eager_calls(function):
     assert _outcome(function, True) == _outcome(function, False)
+
+
+def test_gradients_of_elements_that_a_loop_sets():
+    def function(x):
+        a, i = x * 2, T(0)
+        other = a
+        while i < 2:
+            a[i] = x[i] * x[2] + other[2]
+            i = i + 1
+        return other
+
+    grads = []
+    for call in (function, argosy.jit.to_static(function, full_graph=True)):
+        x = T([1.0, 2.0, 3.0], stop_gradient=False)
+        call(x).sum().backward()
+        grads.append(x.grad.tolist())
+    assert grads[0] == grads[1] == [3.0, 3.0, 9.0]
 
 
 class _Writer:
@@ -249,7 +299,7 @@ class _Writer:
         pad, known = "    " * (depth - 1), len(self.names)
         for _ in range(statements):
             kind = self.random.choice(
-                ["view", "view", "write", "write", "write", "if", "read", "while"]
+                ["view", "view", "write", "write", "element", "element", "if", "read", "while"]
             )
             if kind == "view":
                 name = f"v{len(self.lines)}"
@@ -260,6 +310,9 @@ class _Writer:
                     [f"add_({self.name()}.sum())", "multiply_(T(2.0))", "subtract_(a[0])"]
                 )
                 self.lines.append(f"{pad}{self.random.choice([self.name(), self.view()])}.{what}")
+            elif kind == "element":
+                place = self.random.choice(["0", "-1", "0:1", ":"])
+                self.lines.append(f"{pad}{self.name()}[{place}] = {self.name()}.sum() * 0.5")
             elif kind == "read":
                 self.lines.append(f"{pad}z = z + {self.name()}.sum()")
             elif depth < 3:

@@ -99,6 +99,16 @@ def mutated(tree):
     return list(found)
 
 
+def rebound(tree):
+    """What `tree` gives another value: variables that it binds, and 'a.b' for attributes assigned."""
+    attributes = [
+        dotted(n)
+        for n in scope_walk(tree)
+        if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)
+    ]
+    return set(bound(tree)).union(filter(None, attributes))
+
+
 def grown(tree):
     """Variables that `tree` calls a list's append or extend on."""
     found = [

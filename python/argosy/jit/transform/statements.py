@@ -29,6 +29,7 @@ from .analysis import (
     obstacle,
     python_only,
     rebinds,
+    rebound,
     scope_walk,
 )
 from .expressions import RUNTIME, Expressions, call, name, runtime, thunk
@@ -292,7 +293,7 @@ class Lifter:
 
         The first `count` of them have a use later; the others only have to be put back.
 
-        rt.State(("x", "self.y"), lambda: (rt.read("x", lambda: x), ..), set, count, appended_to)
+        rt.State(("x", "self.y"), lambda: (rt.read("x", lambda: x), ..), set, count, appended_to, filled)
         def set(v): nonlocal x; x = v[0]; if rt.defined(v[1]): self.y = v[1]
         """
         inplace = mutated(stmts)
@@ -324,7 +325,10 @@ class Lifter:
         getter = thunk(ast.Tuple(elts=reads, ctx=ast.Load()))
         count = ast.Constant(value=len(used))
         lists = ast.Tuple(elts=[ast.Constant(value=n) for n in grown(stmts)], ctx=ast.Load())
-        return [setter], call("State", labels, getter, name(setter.name), count, lists)
+        others = rebound(stmts)
+        filled = [ast.Constant(value=n) for n in inplace if n not in others]
+        filled = ast.Tuple(elts=filled, ctx=ast.Load())
+        return [setter], call("State", labels, getter, name(setter.name), count, lists, filled)
 
     # --- statements that stay ---
 

@@ -28,14 +28,14 @@ class State:
 
     `names` are those that have a use after the statement; get() and set() are about them. The
     others matter only when one trace must not see what another left. `lists`: names that the
-    statement calls append on.
+    statement calls append on. `filled`: names whose values it changes in place, but does not assign.
     """
 
-    __slots__ = ("names", "others", "read_all", "write_all", "lists")
+    __slots__ = ("names", "others", "read_all", "write_all", "lists", "filled")
 
-    def __init__(self, names, read_all, write_all, count, lists=()):
+    def __init__(self, names, read_all, write_all, count, lists=(), filled=()):
         self.names, self.others = names[:count], names[count:]
-        self.lists = lists
+        self.lists, self.filled = lists, filled
         self.read_all, self.write_all = read_all, write_all
 
     def get(self):

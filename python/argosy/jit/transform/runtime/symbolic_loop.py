@@ -14,7 +14,7 @@ from .signals import (
     has_value,
     made,
 )
-from .state import Node, Snapshot, common_shape, containers, flatten, unflatten
+from .state import LEAF, Node, Snapshot, common_shape, containers, flatten, unflatten
 
 _ATTEMPTS = 16
 
@@ -60,6 +60,10 @@ class _Leaf:
         if builders.is_tensor(value):
             self.dtype, self.shape = builders.type_of(value)
 
+    def leave(self):
+        """Not carried, as long as it is the same tensor: the Program knows of writes to its elements."""
+        self.dtype = self.shape = None
+
     def carry(self, dtype, shape):
         """From now on carried, starting from a number."""
         self.dtype, self.shape, self.weak = dtype, list(shape), True
@@ -85,6 +89,8 @@ class _Plan:
         for name, tree in zip(state.names, self.trees):
             if name in state.lists:
                 self._as_array(tree, [])
+            elif name in state.filled and tree[0] is LEAF and builders.is_tensor(tree[1][0].value):
+                tree[1][0].leave()
         self.signal = signal
         self.jumping = self.counted = False
         self.value = None  # the tree of a value returned inside the loop
@@ -166,6 +172,9 @@ class _Plan:
         old = p.value
         if old is new:
             return False
+        if builders.is_tensor(old):
+            p.dtype, p.shape = builders.type_of(old)
+            return True
         if type(old) is UndefinedVar:
             if type(new) is UndefinedVar:
                 return False
