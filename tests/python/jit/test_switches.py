@@ -120,7 +120,7 @@ def test_inputs_have_the_names_of_arguments():
 
     f = to_static(given, full_graph=True)
     assert f(a, a, a, scale={"x": a}).tolist() == [4.0, 4.0]
-    assert [v.name for v in f.inputs] == ["x", "more_0", "more_1", "x_3"]
+    assert [v.name for v in f.inputs] == ["x", "more_0", "more_1", "x_1"]
     named = to_static(lambda x: x, [InputSpec([2], name="given")])
     assert [v.name for v in named.inputs] == ["given"]
 
