@@ -156,7 +156,8 @@ def to_static(
             Program serve all sizes.
         build_strategy, backend: have no effect on results: Programs run by one executor.
         full_graph (bool, optional): Raise instead of falling back to Python. Without it, what the
-            environment says: ENABLE_FALL_BACK=0 raises.
+            environment says: ENABLE_FALL_BACK=0 raises. Of what is captured already, input_spec and
+            full_graph are changed where they are given.
         kwargs: property, only False.
 
     Returns:
@@ -201,27 +202,34 @@ def to_static(
         backend=(backend, None),
     )  # fmt: skip
 
-    if full_graph is None:
-        full_graph = not ENV_ENABLE_SOT.get()
+    whole = not ENV_ENABLE_SOT.get() if full_graph is None else full_graph
+
+    def again(captured):
+        """What is captured already, with what is told now; what is not told stays."""
+        if input_spec is None and full_graph in (None, captured._full_graph):
+            return captured
+        spec = captured._input_spec if input_spec is None else input_spec
+        strict = captured._full_graph if full_graph is None else full_graph
+        return StaticFunction(captured.dygraph_function, spec, strict)
 
     def decorate(target):
         from argosy.nn import Layer
 
         if isinstance(target, Layer):
-            if isinstance(target.forward, StaticFunction):
-                if input_spec is None:
-                    return target
-                target.forward = target.forward.dygraph_function
-            target.forward = StaticFunction(target.forward, input_spec, full_graph)
+            old = target.forward
+            static = isinstance(old, StaticFunction)
+            new = again(old) if static else StaticFunction(old, input_spec, whole)
+            if new is not old:
+                target.forward = new
             return target
         if isinstance(target, StaticFunction):
-            return target
+            return again(target)
         if not callable(target):
             raise TypeError(
                 f"[to_static] expected a function or Layer, got {type(target).__name__}."
                 " Do this: pass one of them."
             )
-        return StaticFunction(target, input_spec, full_graph)
+        return StaticFunction(target, input_spec, whole)
 
     return decorate if function is None else decorate(function)
 

@@ -7,7 +7,7 @@ from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 from .reads import note_function, noting_reads
-from .transform import checked_outputs, transform, why_not
+from .transform import CaptureError, checked_outputs, transform, why_not
 
 _executor = None
 _count = 0
@@ -241,6 +241,16 @@ def _tensors_left():
     return left
 
 
+def _check_not_made(leaf):
+    """A Program gives the same object in each call: it cannot give a new one that holds other tensors."""
+    reads = reads_of_thread()
+    if reads is not None and reads.makes_with_tensors(leaf):
+        raise CaptureError(
+            f"it makes a {type(leaf).__name__} that holds tensors, and returns it. Do this: return the tensors,"
+            " in a tuple, list or dict if there are several"
+        )
+
+
 def capture(function, args, kwargs, symbols, program):
     """Records function(*args, **kwargs), which holds the symbolic inputs `symbols`, as a Captured.
 
@@ -253,6 +263,7 @@ def capture(function, args, kwargs, symbols, program):
         outputs, leaves = [], []
         for leaf in flatten(result):
             if not is_operand(leaf):
+                _check_not_made(leaf)
                 leaves.append(leaf)
                 continue
             if not leaf._symbolic:

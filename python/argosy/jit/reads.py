@@ -338,6 +338,7 @@ class Reads:
         self._found = {}  # (id of an owner, name) -> (the owner, its _Read or None)
         self._functions = {}
         self._sets = {}  # (id of an owner, name) -> the owner
+        self._made = {}  # id of an object that the function makes -> the object
         self._dicts = self._rest = self._layers = self._leaves = ()
         self._epoch = None
 
@@ -357,6 +358,15 @@ class Reads:
         """owner.name is about to be set."""
         if type(getattr(owner, "__dict__", None)) is dict and not is_operand(owner):
             self._sets[id(owner), name] = owner
+
+    def made(self, owner):
+        """The function has made an object, of which each call makes another one."""
+        self._made[id(owner)] = owner
+
+    def makes_with_tensors(self, owner):
+        """Whether the function makes this object, and it holds values of the Program."""
+        own = getattr(owner, "__dict__", None) if id(owner) in self._made else None
+        return bool(own) and any(is_operand(v) and v._symbolic for v in list(own.values()))
 
     def of_layer(self, layer, name, value):
         """An attribute, parameter, sublayer or buffer of a Layer was read."""
@@ -491,7 +501,7 @@ class Reads:
             for (_, name), owner in self._sets.items()
             if name in owner.__dict__ and _plain(owner.__dict__[name])
         ]
-        self._found = self._functions = self._sets = None
+        self._found = self._functions = self._sets = self._made = None
         return changed
 
     def tensors_set(self):
@@ -619,6 +629,13 @@ def note_set(owner, name):
     reads = reads_of_thread()
     if reads is not None and not name.startswith("__"):
         reads.set(owner, name)
+
+
+def note_made(owner):
+    """Tells the capture under way that an object was made."""
+    reads = reads_of_thread()
+    if reads is not None:
+        reads.made(owner)
 
 
 def note_object(owner):

@@ -473,3 +473,37 @@ def test_a_tensor_of_an_object_that_is_set_runs_as_python():
         results = [run(T([1.0, 1.0])).tolist() for _ in range(4)]
     assert results == [[2.0, 3.0], [3.0, 4.0], [4.0, 5.0], [5.0, 6.0]]
     assert s.x.tolist() == [5.0, 6.0]
+
+
+class _Holder:
+    pass
+
+
+def _set_behind(x):
+    made = _Holder()
+    made.value = x * 2
+    return made
+
+
+def _set_in_init(x):
+    return types.SimpleNamespace(value=x * 2)
+
+
+@pytest.mark.parametrize("function", [_set_behind, _set_in_init])
+def test_an_object_that_is_made_and_returned_is_another_one_in_each_call(function):
+    run = to_static(function)
+    with pytest.warns(UserWarning, match="that holds tensors, and returns it. Do this: return the"):
+        first = run(T([1.0]))
+    second = run(T([3.0]))
+    assert (first.value.tolist(), second.value.tolist()) == ([2.0], [6.0])
+
+
+def test_an_object_that_is_made_and_not_returned_leaves_the_function_captured():
+    def call(x):
+        made = _Holder()
+        made.value = x * 2
+        return made.value + 1
+
+    run = to_static(call)
+    assert [run(T([value])).tolist() for value in (1.0, 3.0)] == [[3.0], [7.0]]
+    assert len(run.program_cache.concrete_programs()) == 1
