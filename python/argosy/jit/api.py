@@ -156,8 +156,7 @@ def to_static(
             Program serve all sizes.
         build_strategy, backend: have no effect on results: Programs run by one executor.
         full_graph (bool, optional): Raise instead of falling back to Python. Without it, what the
-            environment says: ENABLE_FALL_BACK=0 raises. Of what is captured already, input_spec and
-            full_graph are changed where they are given.
+            environment says: ENABLE_FALL_BACK=0 raises. What is captured already takes it, too.
         kwargs: property, only False.
 
     Returns:
@@ -206,10 +205,10 @@ def to_static(
 
     def again(captured):
         """What is captured already, with what is told now; what is not told stays."""
-        if input_spec is None and full_graph in (None, captured._full_graph):
+        strict = captured._full_graph if full_graph is None else full_graph
+        if input_spec is None and strict == captured._full_graph:
             return captured
         spec = captured._input_spec if input_spec is None else input_spec
-        strict = captured._full_graph if full_graph is None else full_graph
         return StaticFunction(captured.dygraph_function, spec, strict)
 
     def decorate(target):
@@ -217,8 +216,8 @@ def to_static(
 
         if isinstance(target, Layer):
             old = target.forward
-            static = isinstance(old, StaticFunction)
-            new = again(old) if static else StaticFunction(old, input_spec, whole)
+            known = isinstance(old, StaticFunction)
+            new = again(old) if known else StaticFunction(old, input_spec, whole)
             if new is not old:
                 target.forward = new
             return target

@@ -19,6 +19,7 @@ import weakref
 
 from argosy._capturing import reads_of_thread, set_reads_of_thread, world
 from argosy._support import is_operand
+from argosy.utils.layers_utils import flatten
 
 from .numbers import OpenNumber
 
@@ -505,10 +506,12 @@ class Reads:
         return changed
 
     def tensors_set(self):
-        """(object, attribute, value) for each attribute that now is a value of the Program."""
+        """(object, attribute, value) for each attribute that now is a value of the Program, or a list, tuple or dict
+        with such."""
         for (_, name), owner in self._sets.items():
             value = _on_layer(owner, name)
-            if is_operand(value) and value._symbolic:
+            leaves = flatten(value) if type(value) in (list, tuple, dict) else [value]
+            if any(is_operand(v) and v._symbolic for v in leaves):
                 yield owner, name, value
 
     def leave(self):

@@ -507,3 +507,36 @@ def test_an_object_that_is_made_and_not_returned_leaves_the_function_captured():
     run = to_static(call)
     assert [run(T([value])).tolist() for value in (1.0, 3.0)] == [[3.0], [7.0]]
     assert len(run.program_cache.concrete_programs()) == 1
+
+
+class _SettingSeveral(argosy.nn.Layer):
+    def forward(self, x):
+        self.outs = [x * 2, x * 3]
+        self.named = {"sum": x.sum(), "deep": (x + 1, "text")}
+        return x
+
+
+def test_attributes_that_hold_several_tensors_are_set_by_each_call():
+    layer = to_static(_SettingSeveral())
+    for value in (1.0, 4.0):
+        x = _leaf(value)
+        layer(x)
+        assert [out.tolist() for out in layer.outs] == [[2 * value], [3 * value]]
+        assert layer.named["sum"].item() == value
+        assert (layer.named["deep"][0].tolist(), layer.named["deep"][1]) == ([value + 1], "text")
+        layer.outs[1].sum().backward()
+        assert x.grad.tolist() == [3.0]
+    assert len(layer.forward.program_cache.concrete_programs()) == 1
+
+
+class _SettingItsResult(argosy.nn.Layer):
+    def forward(self, x):
+        self.out = x * 2
+        return self.out
+
+
+def test_an_attribute_that_is_set_to_the_result_is_the_result():
+    layer = to_static(_SettingItsResult())
+    for value in (1.0, 4.0):
+        out = layer(_leaf(value))
+        assert layer.out is out and out.tolist() == [2 * value]

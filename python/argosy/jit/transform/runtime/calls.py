@@ -75,7 +75,7 @@ def _replacement(function):
     if isinstance(function, type):
         if not is_library(function):
             reads.note_function(function.__init__, False)
-            return _making(function)
+            return _making(function) if reads.reads_of_thread() is not None else function
         return function
     if kind is functools.partial:
         made = call(function.func)
