@@ -388,7 +388,7 @@ class StaticFunction:
                 f"[to_static] there is no Program of {self._where()} yet, and the forms of its arguments"
                 " are not known. Do this: call it first, or give input_spec."
             )
-        bound = self._arguments.bind(args, kwargs, self._where(), self._input_spec is not None)
+        bound = self._arguments.bind(args, kwargs, self._where, self._input_spec is not None)
         bound = self._bind(*bound)
         key, tensors = self._key(bound)
         captured = self._find(key)
@@ -557,13 +557,13 @@ class StaticFunction:
     def _where(self):
         code = getattr(self._function, "__code__", None)
         place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
-        return f"'{self.__name__}'{place}"
+        return f"'{getattr(self, '__name__', type(self._function).__name__)}'{place}"
 
     def _bind(self, args, kwargs):
         """Arguments in the order of the signature, defaults filled in; arrays become tensors."""
         specified = self._input_spec is not None
         if kwargs or specified:
-            args, kwargs = self._arguments.bind(args, kwargs, self._where(), specified)
+            args, kwargs = self._arguments.bind(args, kwargs, self._where, specified)
         else:
             args = self._arguments.with_defaults(args)
         if specified:
