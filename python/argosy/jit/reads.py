@@ -138,6 +138,12 @@ def _matcher(value):
     return _Frozen(value)
 
 
+def _of_program(value):
+    """Whether a value is one of a Program, or a list, tuple or dict with such."""
+    leaves = flatten(value) if type(value) in (list, tuple, dict) else [value]
+    return any(is_operand(v) and v._symbolic for v in leaves)
+
+
 def _plain(value):
     """Whether a value is a number, text, or the like, or a tuple of such."""
     return all(map(_plain, value)) if type(value) is tuple else type(value) in _SCALARS
@@ -367,7 +373,7 @@ class Reads:
     def makes_with_tensors(self, owner):
         """Whether the function makes this object, and it holds values of the Program."""
         own = getattr(owner, "__dict__", None) if id(owner) in self._made else None
-        return bool(own) and any(is_operand(v) and v._symbolic for v in list(own.values()))
+        return bool(own) and any(map(_of_program, list(own.values())))
 
     def of_layer(self, layer, name, value):
         """An attribute, parameter, sublayer or buffer of a Layer was read."""
@@ -510,8 +516,7 @@ class Reads:
         with such."""
         for (_, name), owner in self._sets.items():
             value = _on_layer(owner, name)
-            leaves = flatten(value) if type(value) in (list, tuple, dict) else [value]
-            if any(is_operand(v) and v._symbolic for v in leaves):
+            if _of_program(value):
                 yield owner, name, value
 
     def leave(self):

@@ -489,6 +489,20 @@ def _set_in_init(x):
     return types.SimpleNamespace(value=x * 2)
 
 
+def _set_in_a_list(x):
+    made = types.SimpleNamespace(value=x * 2, more=0)
+    made.more, made.value = [made.value], None
+    return {"made": made}
+
+
+def test_an_object_with_a_list_of_tensors_is_another_one_in_each_call():
+    run = to_static(_set_in_a_list)
+    with pytest.warns(UserWarning, match="makes a SimpleNamespace that holds tensors"):
+        first = run(T([1.0]))["made"]
+    second = run(T([3.0]))["made"]
+    assert (first.more[0].tolist(), second.more[0].tolist()) == ([2.0], [6.0])
+
+
 @pytest.mark.parametrize("function", [_set_behind, _set_in_init])
 def test_an_object_that_is_made_and_returned_is_another_one_in_each_call(function):
     run = to_static(function)
