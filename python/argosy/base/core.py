@@ -40,7 +40,8 @@ class EnforceNotMet(Exception):
 
 # Whether operations, gradients of Programs and eager gradients are written by parts. They are the same
 # either way here: compositions and gradient rules are functions over ops, which passes take apart at need.
-# The switches are kept for programs that read them back.
+# The switches are kept for programs that read them back; decomposition.decompose does nothing while
+# "forward" is off.
 _prim = {"forward": False, "backward": False, "eager": False}
 
 
