@@ -35,7 +35,8 @@ def _check_variables(program, variables):
     need_type("decompose", "src_vars", variables, (list, tuple), "pass a list of variables")
     for i, v in enumerate(variables):
         need_type("decompose", f"src_vars[{i}]", v, Variable, "pass variables of the Program")
-        owner = _core.program_id_of_value(v) if v._symbolic else None  # none: state, which many may read
+        # None: state, which several Programs may read.
+        owner = _core.program_id_of_value(v) if v._symbolic else None
         if owner not in (None, _core.program_id(program._handle)):
             raise ValueError(
                 f"[decompose] src_vars[{i}]: '{v.name}' is a variable of another Program. Do this: pass"
