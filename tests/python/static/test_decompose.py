@@ -273,3 +273,18 @@ def test_parts_compute_what_the_operation_does(program, name, f, dtype):
     for a, b in zip(after, [*before, before[1]], strict=True):
         assert a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=rate, atol=rate * (1 + np.abs(b).max()))
+
+
+@pytest.mark.parametrize(
+    "f", [F.gelu, F.silu, F.softmax, F.log_softmax, lambda x: F.layer_norm(x, 3)]
+)
+def test_parts_agree_on_infinities_and_large_numbers(program, f):
+    n, big = float("inf"), 1e30
+    special = [[n, 1, 0], [-n, -n, -n], [np.nan, 0, 1], [-n, 1, 2], [88, -200, big]]
+    x = static.data("x", [5, 3], "float32")
+    y = f(x)
+    feed = {"x": np.float32(special)}
+    before, shown = run(program, [y], **feed)[0], names(program)
+    decompose(program, [y])
+    assert names(program) != shown
+    np.testing.assert_allclose(run(program, [y], **feed)[0], before, rtol=1e-5, atol=1e-6)
