@@ -68,7 +68,7 @@ FLOORS = (
     "hapi",
     # Old and foreign names for what is above, and the commands.
     "reader dataset hub compat callbacks cuda sysconfig _C_ops _legacy_C_ops base framework"
-    " common_ops_import pir pir_utils cli _addresses",
+    " common_ops_import pir pir_utils decomposition cli _addresses",
 )
 # (module, name in FLOORS): who looks down, and why.
 UP = {

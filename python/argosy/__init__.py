@@ -108,6 +108,7 @@ _LAZY = {
     "callbacks": "argosy.callbacks",
     "common_ops_import": "argosy.common_ops_import",
     "dataset": "argosy.dataset",
+    "decomposition": "argosy.decomposition",
     "compat": "argosy.compat",
     "cuda": "argosy.cuda",
     "distributed": "argosy.distributed",

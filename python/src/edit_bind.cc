@@ -1,5 +1,7 @@
 #include "argosy/program/edit.h"
 
+#include <set>
+
 #include "edit.h"
 #include "functions.h"
 #include "program.h"
@@ -50,6 +52,23 @@ PyObject* f_move_operation(Args a) {
   Py_RETURN_NONE;
 }
 
+std::set<std::string> names_of(PyObject* o) {
+  Py list(check(PySequence_List(o)));
+  std::set<std::string> names;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
+    names.insert(text_of(PyList_GET_ITEM(list.get(), i)));
+  return names;
+}
+
+// program, begin, end, names of ops that alone are opened (none: all), names that are not
+PyObject* f_decompose(Args a) {
+  const std::set<std::string> only = names_of(a[3]), except = names_of(a[4]);
+  program::decompose(*program_of(a[0]), number_of(a[1]), number_of(a[2]), [&](const op::OpDef& op) {
+    return (only.empty() || only.count(op.name)) && !except.count(op.name);
+  });
+  Py_RETURN_NONE;
+}
+
 // The same number for all tensors that stand for one value, while it lives.
 PyObject* f_value_key(Args a) {
   return PyLong_FromVoidPtr(value_in(a[0]).get());
@@ -59,6 +78,7 @@ PyMethodDef functions[] = {FUNCTION("program_redirect_uses", f_redirect_uses, 3)
                            FUNCTION("program_set_operand", f_set_operand, 4),
                            FUNCTION("program_remove_operation", f_remove_operation, 2),
                            FUNCTION("program_move_operation", f_move_operation, 3),
+                           FUNCTION("program_decompose", f_decompose, 5),
                            FUNCTION("program_value_key", f_value_key, 1),
                            {}};
 

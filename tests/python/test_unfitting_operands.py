@@ -65,6 +65,20 @@ def test_values_that_do_not_broadcast_to_a_slice(known, index):
         paddle.disable_static()
 
 
+def test_values_that_do_not_broadcast_to_picked_elements():
+    with pytest.raises(ValueError, match=r"of shape \[3\] does not broadcast to shape \[2, 1\]"):
+        f(5, 1)[[0, 1]] = f(3)
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()):
+            x = paddle.static.data("x", [5, 1], "float32") * 1
+            value = paddle.static.data("value", [3], "float32")
+            with pytest.raises(ValueError, match=r"does not broadcast to shape \[2, 1\]"):
+                x[[0, 1]] = value
+    finally:
+        paddle.disable_static()
+
+
 def loops_of_one_dtype():
     """Ops of several operands that broadcast and are not cast to a common dtype first."""
     return [

@@ -254,7 +254,8 @@ def avx_supported():
 
 
 def is_compiled_with_mkldnn():
-    """Whether oneDNN is in this build.
+    """Whether operations have kernels of oneDNN beside others, which programs choose: none have. oneDNN is used where
+    it is the fastest.
 
     Returns:
         bool: False.

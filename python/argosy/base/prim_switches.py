@@ -1,7 +1,8 @@
 """Switches of writing operations and gradients by their parts, which programs set and read back.
 
 Operations are the same either way here: compositions and gradient rules are functions over ops, which passes take
-apart at need. So no switch changes what a Program computes."""
+apart at need. So no switch changes what a Program computes; decomposition.decompose does nothing while that of
+operations is off."""
 
 from __future__ import annotations
 

@@ -73,10 +73,8 @@ class Normal(Distribution):
         shape, dtype = self._extend_shape(shape), self.scale.dtype
         if not self._complex:
             return random.gaussian(shape, 0.0, 1.0, seed, dtype)
-        parts = [
-            random.gaussian(shape, 0.0, math.sqrt(0.5), seed and seed + i, dtype) for i in (0, 1)
-        ]
-        return tensor.complex(*parts)
+        parts = random.gaussian([2, *shape], 0.0, math.sqrt(0.5), seed, dtype)
+        return tensor.complex(parts[0], parts[1])
 
     def sample(self, shape=(), seed=0):
         """``loc + scale * noise``, with gradients to both; seed 0 uses the global generator."""

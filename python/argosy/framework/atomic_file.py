@@ -101,7 +101,11 @@ class _Aside:
             self.file = open(path, "wb")  # noqa: SIM115 - closed by both ways out
             return
         if mode is not None and not _may_write(self._path):
-            raise PermissionError(errno.EACCES, "[save] the file is write-protected", self._path)
+            raise PermissionError(
+                errno.EACCES,
+                "[save] the file is write-protected. Do this: allow writing it (chmod u+w), or name another",
+                self._path,
+            )
         folder, name = os.path.split(self._path)
         make_folders(folder)
         _remove_leftovers(folder, name)

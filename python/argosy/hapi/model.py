@@ -552,9 +552,9 @@ class Model:
                 epoch alone.
             callbacks (Callback | list, optional): Further callbacks.
             accumulate_grad_batches (int): Batches whose gradients add up for one step; those left at the end of an
-                epoch have one, too.
+                epoch have one, too, where the number of batches is known.
             num_iters (int, optional): Stop after so many batches in all. Gradients that wait for a step then stay in
-                the parameters.
+                the parameters, as do those of an epoch of unknown length.
 
         Raises:
             AssertionError: there are no data, or there is no optimizer.

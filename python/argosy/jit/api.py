@@ -156,7 +156,7 @@ def to_static(
             Program serve all sizes.
         build_strategy, backend: have no effect on results: Programs run by one executor.
         full_graph (bool, optional): Raise instead of falling back to Python. Without it, what the
-            environment says: ENABLE_FALL_BACK=0 raises.
+            environment says: ENABLE_FALL_BACK=0 raises. What is captured already takes it, too.
         kwargs: property, only False.
 
     Returns:
@@ -201,27 +201,34 @@ def to_static(
         backend=(backend, None),
     )  # fmt: skip
 
-    if full_graph is None:
-        full_graph = not ENV_ENABLE_SOT.get()
+    whole = not ENV_ENABLE_SOT.get() if full_graph is None else full_graph
+
+    def again(captured):
+        """What is captured already, with what is told now; what is not told stays."""
+        strict = captured._full_graph if full_graph is None else full_graph
+        if input_spec is None and strict == captured._full_graph:
+            return captured
+        spec = captured._input_spec if input_spec is None else input_spec
+        return StaticFunction(captured.dygraph_function, spec, strict)
 
     def decorate(target):
         from argosy.nn import Layer
 
         if isinstance(target, Layer):
-            if isinstance(target.forward, StaticFunction):
-                if input_spec is None:
-                    return target
-                target.forward = target.forward.dygraph_function
-            target.forward = StaticFunction(target.forward, input_spec, full_graph)
+            old = target.forward
+            known = isinstance(old, StaticFunction)
+            new = again(old) if known else StaticFunction(old, input_spec, whole)
+            if new is not old:
+                target.forward = new
             return target
         if isinstance(target, StaticFunction):
-            return target
+            return again(target)
         if not callable(target):
             raise TypeError(
                 f"[to_static] expected a function or Layer, got {type(target).__name__}."
                 " Do this: pass one of them."
             )
-        return StaticFunction(target, input_spec, full_graph)
+        return StaticFunction(target, input_spec, whole)
 
     return decorate if function is None else decorate(function)
 
@@ -381,7 +388,7 @@ class StaticFunction:
                 f"[to_static] there is no Program of {self._where()} yet, and the forms of its arguments"
                 " are not known. Do this: call it first, or give input_spec."
             )
-        bound = self._arguments.bind(args, kwargs, self._where(), self._input_spec is not None)
+        bound = self._arguments.bind(args, kwargs, self._where, self._input_spec is not None)
         bound = self._bind(*bound)
         key, tensors = self._key(bound)
         captured = self._find(key)
@@ -550,13 +557,13 @@ class StaticFunction:
     def _where(self):
         code = getattr(self._function, "__code__", None)
         place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
-        return f"'{self.__name__}'{place}"
+        return f"'{getattr(self, '__name__', type(self._function).__name__)}'{place}"
 
     def _bind(self, args, kwargs):
         """Arguments in the order of the signature, defaults filled in; arrays become tensors."""
         specified = self._input_spec is not None
         if kwargs or specified:
-            args, kwargs = self._arguments.bind(args, kwargs, self._where(), specified)
+            args, kwargs = self._arguments.bind(args, kwargs, self._where, specified)
         else:
             args = self._arguments.with_defaults(args)
         if specified:

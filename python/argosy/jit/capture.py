@@ -7,7 +7,7 @@ from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 from .reads import note_function, noting_reads
-from .transform import checked_outputs, transform, why_not
+from .transform import CaptureError, checked_outputs, transform, why_not
 
 _executor = None
 _count = 0
@@ -35,6 +35,12 @@ class Leaf:
         self.place = place
 
 
+def _filled(structure, tensors):
+    """A copy of the structure with tensors in their places."""
+    leaves = flatten(structure)
+    return pack_sequence_as(structure, [tensors[v.place] if type(v) is Leaf else v for v in leaves])
+
+
 class Captured:
     """One specialization of a function: a Program, what it takes and what it gives back.
 
@@ -47,7 +53,7 @@ class Captured:
     written = ()
     leaves_refused = ()  # numbers of inputs that must be no leaves that need a gradient
     extra = ()  # tensors that it leaves in attributes, behind outputs
-    left_in = ()  # for each of them the object and the attribute
+    left_in = ()  # the object, the attribute, and the structure of its value
     _trained = ([], b"")  # tensors of outside that it reads, and which of them need no gradient
 
     def __init__(self, program, inputs, outputs, structure, exchanging=()):
@@ -73,10 +79,7 @@ class Captured:
 
     def rebuild(self, tensors):
         """The function's result, holding these tensors."""
-        leaves = flatten(self.structure)
-        return pack_sequence_as(
-            self.structure, [tensors[v.place] if type(v) is Leaf else v for v in leaves]
-        )
+        return _filled(self.structure, tensors)
 
     def __call__(self, feeds):
         """feeds: tensors in the order of inputs. The function's result."""
@@ -85,16 +88,18 @@ class Captured:
         if _core.is_grad_enabled() and self._needs_grad():
             made = self._run_with_grad(feeds)
         else:
-            made = execute(self.program, feeds, [*self.outputs, *self.extra])
-        for (owner, name), tensor in zip(self.left_in, made[len(self.outputs) :]):
-            setattr(owner, name, tensor)
+            fetches = [*self.outputs, *self.extra] if self.extra else self.outputs
+            made = execute(self.program, feeds, fetches)
+        for owner, name, structure in self.left_in:
+            setattr(owner, name, _filled(structure, made))
         return self.rebuild(made)
 
     def holds(self):
         """Whether the function would be captured as it was: what it read is the same, and the same needs
         a gradient."""
         tensors, flags = self._trained
-        return _core.stop_gradients(tensors) == flags and (self.reads is None or self.reads.hold())
+        same = not tensors or _core.stop_gradients(tensors) == flags
+        return same and (self.reads is None or self.reads.hold())
 
     def changed(self):
         """Names of what it read and is another now."""
@@ -105,7 +110,7 @@ class Captured:
 
     def refuses(self, feeds):
         """Whether the function writes in place into one of these that eager mode does not let it write."""
-        return any(
+        return bool(self.leaves_refused) and any(
             feeds[i].is_leaf and not feeds[i].stop_gradient and _core.is_grad_enabled()
             for i in self.leaves_refused
         )
@@ -229,16 +234,37 @@ def capture_with_reads(function, args, kwargs, symbols, program):
     return captured
 
 
-def _tensors_left():
-    """What the function that is captured has set attributes to, of which each call makes another one."""
-    reads, left = reads_of_thread(), []
+def _tensors_left(outputs):
+    """What the function that is captured has set attributes to, of which each call makes another one: for each the
+    object, the attribute, and the structure of its value, whose tensors are outputs or have places behind them; and
+    these further tensors."""
+    reads, left, extra = reads_of_thread(), [], []
+    places = {id(v): i for i, v in enumerate(outputs)}
     for owner, name, value in () if reads is None else reads.tensors_set():
+        leaves = flatten(value)
+        values = [v for v in leaves if is_operand(v) and v._symbolic]
         try:
-            value.clone()  # what was made in a branch or a loop is gone
+            for v in values:
+                v.clone()  # what was made in a branch or a loop is gone
         except Exception:
             continue
-        left.append((owner, name, value))
-    return left
+        for v in values:
+            if id(v) not in places:
+                places[id(v)] = len(outputs) + len(extra)
+                extra.append(v)
+        leaves = [Leaf(places[id(v)]) if is_operand(v) and v._symbolic else v for v in leaves]
+        left.append((owner, name, pack_sequence_as(value, leaves)))
+    return left, extra
+
+
+def _check_not_made(leaf):
+    """A Program gives the same object in each call: it cannot give a new one that holds other tensors."""
+    reads = reads_of_thread()
+    if reads is not None and reads.makes_with_tensors(leaf):
+        raise CaptureError(
+            f"it makes a {type(leaf).__name__} that holds tensors, and returns it. Do this: return the tensors,"
+            " in a tuple, list or dict if there are several"
+        )
 
 
 def capture(function, args, kwargs, symbols, program):
@@ -253,6 +279,7 @@ def capture(function, args, kwargs, symbols, program):
         outputs, leaves = [], []
         for leaf in flatten(result):
             if not is_operand(leaf):
+                _check_not_made(leaf)
                 leaves.append(leaf)
                 continue
             if not leaf._symbolic:
@@ -260,10 +287,9 @@ def capture(function, args, kwargs, symbols, program):
             leaves.append(Leaf(len(outputs)))
             outputs.append(leaf)
         structure = pack_sequence_as(result, leaves)
-        left = _tensors_left()
+        left, extra = _tensors_left(outputs)
     captured = Captured(program, symbols, outputs, structure, exchanging)
-    captured.left_in = [(owner, name) for owner, name, _ in left]
-    captured.extra = [value for _, _, value in left]
+    captured.left_in, captured.extra = left, extra
     captured.leaves_refused = _core.program_written_inputs(program)
     if _core.is_grad_enabled():
         tensors = _core.program_read_tensors(program)

@@ -19,6 +19,7 @@ import weakref
 
 from argosy._capturing import reads_of_thread, set_reads_of_thread, world
 from argosy._support import is_operand
+from argosy.utils.layers_utils import flatten
 
 from .numbers import OpenNumber
 
@@ -135,6 +136,12 @@ def _matcher(value):
         if all(type(v) in (int, str, bool) or type(v).__eq__ is object.__eq__ for v in value):
             return _Flat(value)
     return _Frozen(value)
+
+
+def _of_program(value):
+    """Whether a value is one of a Program, or a list, tuple or dict with such."""
+    leaves = flatten(value) if type(value) in (list, tuple, dict) else [value]
+    return any(is_operand(v) and v._symbolic for v in leaves)
 
 
 def _plain(value):
@@ -338,6 +345,7 @@ class Reads:
         self._found = {}  # (id of an owner, name) -> (the owner, its _Read or None)
         self._functions = {}
         self._sets = {}  # (id of an owner, name) -> the owner
+        self._made = {}  # id of an object that the function makes -> the object
         self._dicts = self._rest = self._layers = self._leaves = ()
         self._epoch = None
 
@@ -357,6 +365,15 @@ class Reads:
         """owner.name is about to be set."""
         if type(getattr(owner, "__dict__", None)) is dict and not is_operand(owner):
             self._sets[id(owner), name] = owner
+
+    def made(self, owner):
+        """The function has made an object, of which each call makes another one."""
+        self._made[id(owner)] = owner
+
+    def makes_with_tensors(self, owner):
+        """Whether the function makes this object, and it holds values of the Program."""
+        own = getattr(owner, "__dict__", None) if id(owner) in self._made else None
+        return bool(own) and any(map(_of_program, list(own.values())))
 
     def of_layer(self, layer, name, value):
         """An attribute, parameter, sublayer or buffer of a Layer was read."""
@@ -491,14 +508,15 @@ class Reads:
             for (_, name), owner in self._sets.items()
             if name in owner.__dict__ and _plain(owner.__dict__[name])
         ]
-        self._found = self._functions = self._sets = None
+        self._found = self._functions = self._sets = self._made = None
         return changed
 
     def tensors_set(self):
-        """(object, attribute, value) for each attribute that now is a value of the Program."""
+        """(object, attribute, value) for each attribute that now is a value of the Program, or a list, tuple or dict
+        with such."""
         for (_, name), owner in self._sets.items():
             value = _on_layer(owner, name)
-            if is_operand(value) and value._symbolic:
+            if _of_program(value):
                 yield owner, name, value
 
     def leave(self):
@@ -619,6 +637,13 @@ def note_set(owner, name):
     reads = reads_of_thread()
     if reads is not None and not name.startswith("__"):
         reads.set(owner, name)
+
+
+def note_made(owner):
+    """Tells the capture under way that an object was made."""
+    reads = reads_of_thread()
+    if reads is not None:
+        reads.made(owner)
 
 
 def note_object(owner):

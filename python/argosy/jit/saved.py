@@ -253,7 +253,8 @@ def load(path, **configs):
 class TranslatedLayer(Layer):
     """A layer made from saved Programs; jit.load gives it.
 
-    It begins in evaluation: dropout is off, and normalization uses the statistics that were saved.
+    It begins in evaluation: dropout is off, and normalization uses the statistics that were saved. Alpha dropout, which
+    is composed of random numbers, stays as it was saved: save such a layer in evaluation.
     After train() it computes as the layer did in the mode in which it was saved.
 
     Args:

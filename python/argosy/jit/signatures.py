@@ -70,7 +70,7 @@ class Arguments:
         return (*args, *self._defaults[-missing:])
 
     def bind(self, args, kwargs, where, specified):
-        """(args, kwargs) in the order of the signature, with all defaults.
+        """(args, kwargs) in the order of the signature, with all defaults. where(): what the function is called.
 
         Raises:
             ArgumentsError: One is missing, or too many are given.
@@ -83,7 +83,7 @@ class Arguments:
             unknown = "unexpected keyword" in str(error)
             kind = TypeError if unknown and not specified else ArgumentsError
             raise kind(
-                f"[to_static] the arguments do not fit {where}: {error}."
+                f"[to_static] the arguments do not fit {where()}: {error}."
                 f" Do this: call it as its signature says, {self.signature()}."
             ) from None
         bound.apply_defaults()

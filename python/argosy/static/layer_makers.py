@@ -11,7 +11,7 @@ from argosy.nn import functional as F  # noqa: N812
 from argosy.nn.functional.loss import edit_distance
 from argosy.vision import ops as vision
 
-from .more_makers import _format, _one, _optional
+from .more_makers import _adaptive, _format, _one, _optional
 
 __all__ = ["LAYERS"]
 
@@ -48,7 +48,7 @@ def _pool3d(given):
     ceil, whole = given.attribute("ceil_mode", False), given.attribute("global_pooling", False)
     if given.attribute("adaptive", False) or whole:
         pool = F.adaptive_max_pool3d if kind == "max" else F.adaptive_avg_pool3d
-        return pool(x, [1] * 3 if whole else size)
+        return _adaptive(pool, x, [1] * 3 if whole else size, layout)
     padding = padding if algorithm == "EXPLICIT" else algorithm
     if kind == "max":
         return F.max_pool3d(x, size, step, padding, ceil_mode=ceil, data_format=layout)

@@ -160,6 +160,15 @@ def _format(given, spatial):
     return plain if said == "AnyLayout" else said
 
 
+def _adaptive(pool, x, size, layout):
+    """An adaptive pool of channels that come first or last."""
+    last = len(x.shape) - 1
+    if layout[-1] != "C":
+        return pool(x, size)
+    out = pool(tensor.transpose(x, [0, last, *range(1, last)]), size)
+    return tensor.transpose(out, [0, *range(2, last + 1), 1])
+
+
 def _pool2d(given):
     given.without(use_ceil=False)
     kind, x = given.needed("pooling_type"), given.one("X")
@@ -173,7 +182,7 @@ def _pool2d(given):
     whole = given.attribute("global_pooling", False)
     if given.attribute("adaptive", False) or whole:
         pool = F.adaptive_max_pool2d if kind == "max" else F.adaptive_avg_pool2d
-        return pool(x, [1, 1] if whole else size)
+        return _adaptive(pool, x, [1, 1] if whole else size, layout)
     padding = padding if algorithm == "EXPLICIT" else algorithm
     if kind == "max":
         return F.max_pool2d(x, size, step, padding, ceil_mode=ceil, data_format=layout)

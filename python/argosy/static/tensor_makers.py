@@ -79,9 +79,11 @@ def _mode(given):
 
 
 def _unique(given):
-    x, axis = given.one("X"), given.attribute("axis", [])
+    x, in_order = given.one("X"), given.attribute("is_sorted", False)
+    if not in_order:  # Paddle's kernel reads no axis then
+        given.without(axis=[])
+    axis = given.attribute("axis", []) if in_order else []
     asked = [given.attribute(f"return_{part}", False) for part in ("index", "inverse", "counts")]
-    in_order = given.attribute("is_sorted", False)
     dtype = given.attribute("dtype", "int64")
     values, first, inverse, counts = tensor.unique(
         x, True, True, True, axis[0] if axis else None, dtype
@@ -173,8 +175,9 @@ def _expand_as(given):
 
 def _crop(given):
     shape = given.attribute("shape") or None
-    whole = _optional(given, "Shape"), _optional(given, "Y")
-    like = whole[0] if whole[0] is not None else whole[1] and whole[1].shape
+    like, other = _optional(given, "Shape"), _optional(given, "Y")
+    if like is None and other is not None:
+        like = other.shape
     offsets = _optional(given, "Offsets")
     offsets = offsets if offsets is not None else given.attribute("offsets") or None
     return tensor.crop(given.one("X"), shape if like is None else like, offsets)

@@ -4,6 +4,7 @@ them. Each is its formula on tensors: a Program that is read or written by hand 
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._core import Tensor
 
 from .more_makers import _adam, _value
 
@@ -144,18 +145,19 @@ def _scaling(given):
     good, bad = given.one("InGoodSteps"), given.one("InBadSteps")
     none = tensor.zeros_like(good)
     grads = [tensor.where(found, tensor.zeros_like(x), x) for x in given.all("X")]
-    if stop is True:
-        return {"Out": grads, "LossScaling": scale, "OutGoodSteps": good, "OutBadSteps": bad}
     goods, bads = tensor.where(found, none, good + 1), tensor.where(found, bad + 1, none)
     grown, shrunk = goods == grow, bads == shrink
     larger = scale * up
     larger = tensor.where(tensor.isfinite(larger), larger, scale)
     smaller = tensor.clip(scale * down, 1.0)
     new = tensor.where(grown, larger, tensor.where(shrunk, smaller, scale))
-    return {
-        "Out": grads, "LossScaling": new, "OutGoodSteps": tensor.where(grown, none, goods),
-        "OutBadSteps": tensor.where(shrunk, none, bads),
-    }  # fmt: skip
+    new = new, tensor.where(grown, none, goods), tensor.where(shrunk, none, bads)
+    old = scale, good, bad
+    if isinstance(stop, Tensor):
+        new = [tensor.where(stop, before, after) for before, after in zip(old, new)]
+    elif stop:
+        new = old
+    return {"Out": grads, **dict(zip(("LossScaling", "OutGoodSteps", "OutBadSteps"), new))}
 
 
 def _dequantized(given):

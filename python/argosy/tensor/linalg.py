@@ -583,7 +583,7 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
             )
         if not w._symbolic and w.numel() and float(w.min()) < 0:
             raise ValueError(
-                f"[cov] {name_} counts observations, got {float(w.min())}. Do this: pass weights of at least 0."
+                f"[cov] {name_}: expected weights of at least 0, got {float(w.min())}. Do this: correct them."
             )
         w = _ops.cast(w, x.dtype)
         weights = w if weights is None else _ops.multiply(weights, w)

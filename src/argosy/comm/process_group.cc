@@ -158,7 +158,7 @@ void ProcessGroup::close() {
     MutexLock lock(mutex_);
     if (closed_) return;
     closed_ = true;
-    over = !busy_ && queue_.empty();
+    over = (!busy_ || ended_) && queue_.empty();
     changed_.notify_all();
     thread.swap(thread_);
   }
@@ -404,6 +404,7 @@ std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode
     here = mode == Mode::sync && !busy_ && queue_.empty();
     if (here) {
       busy_ = true;
+      ended_ = false;
     } else {
       queue_.push_back(std::move(task));
       if (!thread_) thread_ = std::make_unique<std::thread>([this] { loop(); });
@@ -475,6 +476,7 @@ void ProcessGroup::execute(Task& task, bool beside) {
   task.late.clear();
   task.staging = {};
   scope.reset();
+  ended_ = true;
   task.work->finish(std::move(error), std::move(events));
 }
 
@@ -488,6 +490,7 @@ void ProcessGroup::loop() {
         changed_.wait_for(lock, std::chrono::seconds(1));
       }
       busy_ = true;
+      ended_ = false;
       task = std::move(queue_.front());
       queue_.pop_front();
     }

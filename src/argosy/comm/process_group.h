@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -107,6 +108,8 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::unique_ptr<std::thread> thread_ ARGOSY_GUARDED_BY(mutex_);
   std::unique_ptr<Transfers> transfers_;
+  // That nothing is left of what is executed but to tell who waits, who may then close the group.
+  std::atomic<bool> ended_{true};
 };
 
 }  // namespace argosy::comm

@@ -215,6 +215,17 @@ TEST_P(Failures, ADestroyedGroup) {
   for (const auto& e : errors) EXPECT_EQ(e, "");
 }
 
+// The group's thread may not have noticed yet that its last call is over.
+TEST_P(Failures, WhoClosesRightAfterItsLastCallDisturbsNobody) {
+  for (int k = 0; k < 100; ++k)
+    for (const std::string& error : run_ranks(3, 20, [](ProcessGroup& g) {
+           Tensor x = numbers(g.rank(), 20000);
+           g.all_reduce({x}, Reduce::sum, Mode::async)->wait();
+           g.close();
+         }))
+      ASSERT_EQ(error, "");
+}
+
 TEST_P(Failures, WhatIsUnderWayEndsWhenItsGroupIsDestroyed) {
   const auto errors = run_ranks(2, 20, [](ProcessGroup& g) {
     if (g.rank() == 1) return g.barrier(Mode::sync), void();

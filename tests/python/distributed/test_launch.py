@@ -1,6 +1,7 @@
 """argosy launch with toy programs: what they see, how failures end, that nothing stays behind."""
 
 import fcntl
+import io
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ import types
 import pytest
 from tests.processes import until
 
-from argosy.distributed.launch import folders, guardian
+from argosy.distributed.launch import folders, guardian, output
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 
@@ -683,3 +684,11 @@ def _children(pid):
 
 def _command(pid):
     return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_what_the_encoding_of_the_launchers_output_lacks_is_escaped(monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    output.show("größer\n", "stdout")
+    output.show("more\n", "stdout")
+    assert raw.getvalue() == b"gr\\xf6\\xdfer\nmore\n"

@@ -112,7 +112,9 @@ def test_hooks_of_plans():
         "0": [dist.PrepareLayerInput(before), dist.PrepareLayerOutput(behind)],
         "nobody": dist.ColWiseParallel(),
     }
-    assert divided(plans, model)(argosy.ones([1])).tolist() == [3.0]
+    with pytest.warns(UserWarning, match="names of plans: nobody. Do this: correct them"):
+        model = divided(plans, model)
+    assert model(argosy.ones([1])).tolist() == [3.0]
     for plan in (dist.PrepareLayerInput, dist.PrepareLayerOutput):
         with pytest.raises(
             AssertionError, match="fn: expected a function of process_mesh.*got NoneType"
@@ -278,3 +280,24 @@ def test_groups_that_hold_nothing_of_a_gpu():
         dist.shutdown_process_group(3)
     with pytest.raises(TypeError, match="group: expected Group, got int"):
         dist.restart_process_group(3)
+
+
+def test_a_config_that_is_refused_changes_nothing():
+    model, before = argosy.nn.Sequential(argosy.nn.Linear(2, 2)), dist.get_mesh()
+    plans = {"parallelize_plan": {"0": dist.ColWiseParallel()}}
+    refused = [
+        ({"mp_config": plans, "dp_config": {"sharding_level": 7}}, "sharding_level: expected one of"),
+        ({"mp_config": {**plans, "plan": {}}}, "mp_config. unknown arguments: .* got plan"),
+        ({"mp_config": {"parallelize_plan": {"a(": dist.ColWiseParallel()}}}, "no regular expression"),
+        ({"mp_config": plans, "dp_config": {"sharding_mesh_dim": "x"}}, "needs an axis 'x'"),
+    ]  # fmt: skip
+    mesh = dist.ProcessMesh([[0]], ["dp", "mp"])
+    for config, text in refused:
+        with pytest.raises((ValueError, AssertionError), match=text):
+            dist.parallelize(model, None, mesh, config)
+        assert dist.get_mesh() is before and not model[0].weight.is_dist()
+
+
+def test_parts_of_a_state_that_there_are_not():
+    with pytest.raises(ValueError, match="shard_idx: expected one from 0 .* got 2 of 2"):
+        argosy.nn.Linear(2, 2).full(num_splits=2, shard_idx=2)

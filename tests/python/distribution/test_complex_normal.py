@@ -53,3 +53,10 @@ def test_what_is_real_only():
             make()
     with pytest.raises(TypeError, match="shape: expected a list or tuple of ints, got 'a'"):
         Normal(0.0, 1.0).sample("a")
+
+
+def test_parts_of_samples_of_different_seeds_differ():
+    normal = Normal(0j, 1.0)
+    first, second = normal.sample([4], seed=1), normal.sample([4], seed=2)
+    assert normal.sample([4], seed=1).tolist() == first.tolist()
+    assert first.imag().tolist() != second.real().tolist()

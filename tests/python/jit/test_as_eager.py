@@ -473,3 +473,84 @@ def test_a_tensor_of_an_object_that_is_set_runs_as_python():
         results = [run(T([1.0, 1.0])).tolist() for _ in range(4)]
     assert results == [[2.0, 3.0], [3.0, 4.0], [4.0, 5.0], [5.0, 6.0]]
     assert s.x.tolist() == [5.0, 6.0]
+
+
+class _Holder:
+    pass
+
+
+def _set_behind(x):
+    made = _Holder()
+    made.value = x * 2
+    return made
+
+
+def _set_in_init(x):
+    return types.SimpleNamespace(value=x * 2)
+
+
+def _set_in_a_list(x):
+    made = types.SimpleNamespace(value=x * 2, more=0)
+    made.more, made.value = [made.value], None
+    return {"made": made}
+
+
+def test_an_object_with_a_list_of_tensors_is_another_one_in_each_call():
+    run = to_static(_set_in_a_list)
+    with pytest.warns(UserWarning, match="makes a SimpleNamespace that holds tensors"):
+        first = run(T([1.0]))["made"]
+    second = run(T([3.0]))["made"]
+    assert (first.more[0].tolist(), second.more[0].tolist()) == ([2.0], [6.0])
+
+
+@pytest.mark.parametrize("function", [_set_behind, _set_in_init])
+def test_an_object_that_is_made_and_returned_is_another_one_in_each_call(function):
+    run = to_static(function)
+    with pytest.warns(UserWarning, match="that holds tensors, and returns it. Do this: return the"):
+        first = run(T([1.0]))
+    second = run(T([3.0]))
+    assert (first.value.tolist(), second.value.tolist()) == ([2.0], [6.0])
+
+
+def test_an_object_that_is_made_and_not_returned_leaves_the_function_captured():
+    def call(x):
+        made = _Holder()
+        made.value = x * 2
+        return made.value + 1
+
+    run = to_static(call)
+    assert [run(T([value])).tolist() for value in (1.0, 3.0)] == [[3.0], [7.0]]
+    assert len(run.program_cache.concrete_programs()) == 1
+
+
+class _SettingSeveral(argosy.nn.Layer):
+    def forward(self, x):
+        self.outs = [x * 2, x * 3]
+        self.named = {"sum": x.sum(), "deep": (x + 1, "text")}
+        return x
+
+
+def test_attributes_that_hold_several_tensors_are_set_by_each_call():
+    layer = to_static(_SettingSeveral())
+    for value in (1.0, 4.0):
+        x = _leaf(value)
+        layer(x)
+        assert [out.tolist() for out in layer.outs] == [[2 * value], [3 * value]]
+        assert layer.named["sum"].item() == value
+        assert (layer.named["deep"][0].tolist(), layer.named["deep"][1]) == ([value + 1], "text")
+        layer.outs[1].sum().backward()
+        assert x.grad.tolist() == [3.0]
+    assert len(layer.forward.program_cache.concrete_programs()) == 1
+
+
+class _SettingItsResult(argosy.nn.Layer):
+    def forward(self, x):
+        self.out = x * 2
+        return self.out
+
+
+def test_an_attribute_that_is_set_to_the_result_is_the_result():
+    layer = to_static(_SettingItsResult())
+    for value in (1.0, 4.0):
+        out = layer(_leaf(value))
+        assert layer.out is out and out.tolist() == [2 * value]

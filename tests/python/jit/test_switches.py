@@ -1,5 +1,6 @@
 """What programs that test capture set and ask: how to_static falls back, how often it captured."""
 
+import functools
 import os
 import warnings
 
@@ -120,7 +121,7 @@ def test_inputs_have_the_names_of_arguments():
 
     f = to_static(given, full_graph=True)
     assert f(a, a, a, scale={"x": a}).tolist() == [4.0, 4.0]
-    assert [v.name for v in f.inputs] == ["x", "more_0", "more_1", "x_3"]
+    assert [v.name for v in f.inputs] == ["x", "more_0", "more_1", "x_1"]
     named = to_static(lambda x: x, [InputSpec([2], name="given")])
     assert [v.name for v in named.inputs] == ["given"]
 
@@ -132,3 +133,31 @@ def test_a_layer_is_captured_anew_for_other_specs():
     to_static(net, [InputSpec([None, 16, 10])])
     assert net.forward.inputs[0].shape == [-1, 16, 10]
     assert tuple(net(np.ones([1, 16, 10], "float32")).shape) == (1, 16, 3)
+
+
+def test_what_is_captured_already_is_told_more():
+    spec = [InputSpec([])]
+    run = to_static(uncapturable, input_spec=spec)
+    strict = to_static(run, full_graph=True)
+    assert strict is not run and strict._input_spec == tuple(spec)
+    with pytest.raises(RuntimeError, match="it is a lambda.*value of a Program"):
+        strict(argosy.ones([]))
+    assert to_static(run) is run and to_static(strict, full_graph=True) is strict
+    layer = to_static(argosy.nn.Linear(2, 1))
+    kept = layer.forward
+    assert to_static(layer).forward is kept
+    assert to_static(layer, full_graph=True).forward is not kept and layer.forward._full_graph
+
+
+class _Scaled:
+    def __call__(self, x, k=2.0):
+        return x * k
+
+
+def test_callables_without_a_name_take_arguments_by_name():
+    x = argosy.ones([1])
+    for function in (_Scaled(), functools.partial(_Scaled(), k=4.0)):
+        scaled = to_static(function)
+        assert scaled(x=x).item() == scaled(x).item() and scaled(x, k=3.0).item() == 3.0
+        with pytest.raises(TypeError, match="do not fit '(_Scaled|partial)': .* argument 'q'"):
+            scaled(x, q=3.0)

@@ -381,7 +381,12 @@ def test_members_of_a_layer_under_the_names_of_other_frameworks():
     assert paddle.linalg.vector_norm(x, ord=1).item() == 7.0
 
 
-@pytest.mark.parametrize("value", ["text", 3, [[1.0, 2.0], [3.0, 4.0]], np.array([["a"] * 2] * 2)])
+_RECORDS = np.zeros(2, [("a", "f4")])
+
+
+@pytest.mark.parametrize(
+    "value", ["text", 3, [[1.0, 2.0], [3.0, 4.0]], np.array([["a"] * 2] * 2), _RECORDS]
+)
 def test_a_state_with_something_else_than_numbers_changes_nothing(value):
     layer = nn.Linear(2, 2)
     before = layer.weight.numpy().copy()

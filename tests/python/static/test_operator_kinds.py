@@ -315,3 +315,46 @@ def test_axes_may_be_tensors_where_they_have_numbers():
     assert run("unsqueeze2", {"X": X, "AxesTensor": axis}, {"axes": []}, ["Out"]).shape == (3, 1, 4)
     chosen = run("gather", {"X": X, "Index": np.array([3, 0]), "Axis": axis}, {}, ["Out"])
     np.testing.assert_array_equal(chosen, X[:, [3, 0]])
+
+
+def test_adaptive_pools_of_channels_that_come_last():
+    last = VOLUME.transpose(0, 2, 3, 4, 1)
+    attrs = {"pooling_type": "max", "ksize": [2, 2, 2], "global_pooling": True, "data_format": "NDHWC"}  # fmt: skip
+    np.testing.assert_array_equal(
+        run("pool3d", {"X": last}, attrs, ["Out"]), last.max((1, 2, 3), keepdims=True)
+    )
+    attrs = {"pooling_type": "avg", "ksize": [2, 3], "adaptive": True, "data_format": "NHWC"}
+    found = run("pool2d", {"X": IMAGE.transpose(0, 2, 3, 1)}, attrs, ["Out"])
+    wanted = IMAGE.reshape(2, 4, 2, 3, 3, 2).mean((3, 5)).transpose(0, 2, 3, 1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_an_update_of_the_loss_scale_is_stopped_by_a_tensor_or_an_attribute(stop):
+    inputs = {"X": X, "FoundInfinite": np.array([True]), "PrevLossScaling": np.array([8.0]),
+              "InGoodSteps": np.array([5], "int32"), "InBadSteps": np.array([1], "int32")}  # fmt: skip
+    attrs = {"incr_every_n_steps": 9, "decr_every_n_nan_or_inf": 2, "incr_ratio": 2.0, "decr_ratio": 0.5}  # fmt: skip
+    for more, told in (({"StopUpdate": np.array([stop])}, {}), ({}, {"stop_update": stop})):
+        scale = run("update_loss_scaling", {**inputs, **more}, {**attrs, **told}, ["LossScaling"])
+        assert scale.tolist() == [8.0 if stop else 4.0]
+
+
+def test_sizes_of_another_variable_and_axes_of_what_is_not_sorted():
+    np.testing.assert_array_equal(in_program("crop", {"X": X, "Y": Y[:2, :3]}, {}), X[:2, :3])
+    with pytest.raises(NotImplementedError, match="'unique' has no axis here"):
+        run("unique", {"X": np.array([[5, 3], [1, 1]])}, {"axis": [1], "dtype": 3}, ["Out"])
+
+
+def in_program(kind, inputs, attrs):
+    """Out of an operation of a Program, whose operands have no values when it is appended."""
+    with OldIrGuard():
+        program = paddle.static.Program()
+        with paddle.static.program_guard(program):
+            block = program.global_block()
+            operands = {
+                name: block.create_var(name=name, shape=value.shape, dtype=value.dtype)
+                for name, value in inputs.items()
+            }
+            out = block.create_var(name="out")
+            block.append_op(type=kind, inputs=operands, outputs={"Out": out}, attrs=attrs)
+        return paddle.static.Executor().run(program, feed=inputs, fetch_list=[out])[0]

@@ -79,6 +79,6 @@ def test_weights_of_observations_are_not_negative():
     x, weights = argosy.ones([2, 3]), argosy.to_tensor([-1, 1, 1])
     for name in ("fweights", "aweights"):
         with pytest.raises(
-            ValueError, match=rf"\[cov\] {name} counts observations, got -1.0. Do this"
+            ValueError, match=rf"\[cov\] {name}: expected weights of at least 0, got -1.0. Do this"
         ):
             argosy.linalg.cov(x, **{name: weights})

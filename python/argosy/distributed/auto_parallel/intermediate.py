@@ -6,7 +6,7 @@ import re
 import warnings
 
 from argosy._core import Tensor
-from argosy._support import WrongTypeError, check_choice, need_type, unsupported
+from argosy._support import WrongTypeError, check_choice, need_type, only_known, unsupported
 
 from .api import _check_place, _placed, shard_dataloader, shard_optimizer
 from .placement import Replicate
@@ -114,20 +114,27 @@ def shard_scaler(scaler):
 
 
 def _plans_of(layer, name, plans):
-    """The plans that name a layer or a parameter of it, with the parameters' names."""
+    """The plans that name a layer or a parameter of it, after the name, and before the parameters' names."""
     for key, plan in plans.items():
         layer_key, _, last = key.rpartition(".")
         own = bool(layer_key) and isinstance(getattr(layer, last, None), Tensor)
         pattern = layer_key if own else key
         if pattern == name or re.fullmatch(pattern, name):
             for one in plan if isinstance(plan, list) else [plan]:
-                yield one, [last] if own else []
+                yield key, one, [last] if own else []
 
 
 def _check_plans(plans):
     need_type("parallelize", "parallelize_plan", plans, dict, "map names of layers to plans")
     for key, plan in plans.items():
         need_type("parallelize", "parallelize_plan", key, str, "map names of layers to plans")
+        try:
+            re.compile(key)
+        except re.error as error:
+            raise ValueError(
+                f"[parallelize] parallelize_plan: {key!r} is no regular expression, {error}. Do this: correct"
+                " it; a name of a layer is one."
+            ) from None
         for one in plan if isinstance(plan, list) else [plan]:
             need_type("parallelize", f"parallelize_plan[{key!r}]", one, PlanBase, "use a plan")
 
@@ -141,19 +148,57 @@ def _need_axis(mesh, axis, part):
 
 
 def _applied(model, mesh, plans):
+    used = set()
     for name, layer in model.named_sublayers():
-        for plan, names in _plans_of(layer, name, plans):
+        for key, plan, names in _plans_of(layer, name, plans):
+            used.add(key)
             plan.apply(layer, mesh, names)
+    idle = [key for key in plans if key not in used]
+    if idle:
+        warnings.warn(
+            f"[parallelize] no layer or parameter has these names of plans: {', '.join(idle)}. Do this:"
+            " correct them; model.named_sublayers() lists the layers.",
+            stacklevel=3,
+        )
+
+
+# What each part of a config may say.
+_PARTS = {
+    "dp_config": ("sharding_level", "sharding_mesh_dim", "offload", "exclude_layer"),
+    "mp_config": ("parallelize_plan",),
+    "pp_config": ("split_spec", "global_spec"),
+    "cp_config": ("parallelize_plan",),
+}
 
 
 def _configs(config):
-    known = ("dp_config", "mp_config", "pp_config", "cp_config")
     need_type("parallelize", "config", config, dict, "give what is divided, such as mp_config")
     for key, part in config.items():
-        check_choice("parallelize", "config", key, known)
+        check_choice("parallelize", "config", key, tuple(_PARTS))
         if part is not None:
             need_type("parallelize", key, part, dict, "pass a dict")
-    return [config.get(key) for key in known]
+            only_known(f"parallelize: {key}", part, _PARTS[key])
+    return [config.get(key) for key in _PARTS]
+
+
+def _checked_plans(mesh, **parts):
+    plans = {}
+    for where, part in parts.items():
+        if part is not None and part.get("parallelize_plan") is not None:
+            _check_plans(part["parallelize_plan"])
+            _need_axis(mesh, "mp", where)
+            plans |= part["parallelize_plan"]
+    return plans
+
+
+def _check_level(mesh, by_data):
+    level = by_data.get("sharding_level")
+    check_choice("parallelize", "sharding_level", level, (None, 0, 1, 2, 3, "0", "1", "2", "3"))
+    unsupported(
+        "parallelize", "leave it out of dp_config", offload=(by_data.get("offload"), None),
+        exclude_layer=(by_data.get("exclude_layer"), None),
+    )  # fmt: skip
+    _need_axis(mesh, by_data.get("sharding_mesh_dim", "dp"), "dp_config")
 
 
 def parallelize(model, optimizer=None, mesh=None, config=None):
@@ -164,7 +209,8 @@ def parallelize(model, optimizer=None, mesh=None, config=None):
         model (Layer): it, changed in place.
         optimizer (Optimizer, optional): what updates it.
         mesh (ProcessMesh, optional): the grid, of one process; that of set_mesh by default.
-        config (dict, optional): ``dp_config`` {'sharding_level': 0 to 3}, for an axis 'dp' of the grid;
+        config (dict, optional): ``dp_config`` {'sharding_level': 0 to 3}, for an axis 'dp' of the grid, or
+            the one that 'sharding_mesh_dim' names;
             ``mp_config`` {'parallelize_plan': plans by name}, for an axis 'mp', where a name is that of a
             layer or of a parameter and may be a regular expression; ``cp_config``, which has such plans,
             too; ``pp_config`` {'split_spec': ..}, for an axis 'pp', where one process has all stages.
@@ -175,6 +221,7 @@ def parallelize(model, optimizer=None, mesh=None, config=None):
     Raises:
         NotImplementedError: the grid has several processes.
         AssertionError: no grid, one without the axis, or what is no plan.
+        ValueError: a part of the config, or a key of one, is unknown. Nothing is changed then.
 
     Example:
         >>> import argosy.distributed as dist
@@ -189,33 +236,24 @@ def parallelize(model, optimizer=None, mesh=None, config=None):
         warnings.warn("[parallelize] nothing is divided, as config is None.", stacklevel=2)
         return model, optimizer
     by_data, by_plan, by_stage, by_context = _configs(config)
-    if mesh is not None:
-        set_mesh(mesh)
-    mesh = get_mesh()
-    if by_data is by_plan is by_stage is by_context is None:
-        return model, optimizer
-    if mesh is None:
+    mesh = get_mesh() if mesh is None else mesh
+    divides = not by_data is by_plan is by_stage is by_context is None
+    if divides and mesh is None:
         raise WrongTypeError(
             "[parallelize] mesh: expected a ProcessMesh, got None. Do this: pass it, or call set_mesh before."
         )
-    whole = _check_place("parallelize", mesh, [])
-    if by_stage is not None:
-        _need_axis(mesh, "pp", "pp_config")
-    plans = {}
-    for part, where in ((by_plan, "mp_config"), (by_context, "cp_config")):
-        if part is not None and part.get("parallelize_plan") is not None:
-            _check_plans(part["parallelize_plan"])
-            _need_axis(mesh, "mp", where)
-            plans |= part["parallelize_plan"]
+    if divides:  # all is checked before anything is changed
+        whole = _check_place("parallelize", mesh, [])
+        plans = _checked_plans(mesh, mp_config=by_plan, cp_config=by_context)
+        if by_stage is not None:
+            _need_axis(mesh, "pp", "pp_config")
+        if by_data is not None:
+            _check_level(mesh, by_data)
+    if mesh is not None:
+        set_mesh(mesh)
+    if not divides:
+        return model, optimizer
     _applied(model, mesh, plans)
-    if by_data is not None:
-        _need_axis(mesh, "dp", "dp_config")
-        level = by_data.get("sharding_level")
-        check_choice("parallelize", "sharding_level", level, (None, 0, 1, 2, 3, "0", "1", "2", "3"))
-        unsupported(
-            "parallelize", "leave it out of dp_config", offload=(by_data.get("offload"), None),
-            exclude_layer=(by_data.get("exclude_layer"), None),
-        )  # fmt: skip
     for _, layer in model.named_sublayers():
         for weight in layer.parameters(include_sublayers=False):
             if not weight.is_dist():

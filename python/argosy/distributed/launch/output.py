@@ -11,15 +11,15 @@ _COLORS = (36, 32, 33, 35, 34, 31)
 
 def show(text, stream):
     """Writes text to sys.stdout or sys.stderr, by name. The job goes on where that is closed, its reader is
-    gone or the disk behind it is full: its logs are files."""
+    gone or the disk behind it is full: its logs are files. What its encoding lacks is written as an escape."""
+    file = getattr(sys, stream)
     try:
-        getattr(sys, stream).write(text)
-        getattr(sys, stream).flush()
-    except (
-        OSError,
-        ValueError,
-        AttributeError,
-    ):  # AttributeError: it was closed from the start, None
+        try:
+            file.write(text)
+        except UnicodeEncodeError as error:
+            file.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
+        file.flush()
+    except (OSError, ValueError, AttributeError):  # None, where it was closed from the start
         setattr(sys, stream, open(os.devnull, "w"))
 
 

@@ -22,10 +22,9 @@ _CONVERTIBLE = tuple(map(dtype_name, CONVERTIBLE))
 def _has_numbers(value):
     if isinstance(value, Tensor):
         return True
-    return (
-        hasattr(value, "shape")
-        and getattr(getattr(value, "dtype", None), "kind", "O") not in "OSUMm"
-    )
+    dtype = getattr(value, "dtype", None)
+    raw = getattr(getattr(dtype, "type", None), "__name__", "") == "void"  # records and bytes
+    return hasattr(value, "shape") and not raw and getattr(dtype, "kind", "O") not in "OSUMm"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -202,7 +201,7 @@ class LayerState:
 
         Raises:
             NotImplementedError: ``aoa_config`` is given.
-            TypeError: an unknown name in kwargs.
+            ValueError: an unknown name in kwargs, or a part that there is none of.
 
         Examples:
             >>> [(name, value.shape) for name, value in argosy.nn.Linear(2, 3).full()]
@@ -216,6 +215,11 @@ class LayerState:
             **{name: (kwargs.get(name), None) for name in idle},
         )  # fmt: skip
         parts, mine = kwargs.get("num_splits", 1), kwargs.get("shard_idx", 0)
+        if not 0 <= mine < parts:
+            raise ValueError(
+                f"[Layer.full] shard_idx: expected one from 0 to num_splits - 1, got {mine} of {parts}. Do this:"
+                " pass the number of this process among them."
+            )
         state = sorted(self.state_dict().items())
         return iter(state[len(state) * mine // parts : len(state) * (mine + 1) // parts])
 

@@ -10,6 +10,11 @@ inline cpu::LoopParams numbers(const op::NoAttrs&) {
   return {};
 }
 
+// Compositions compute 16-bit floats in float32, as the loops do.
+inline Tensor as_computed(const Tensor& x) {
+  return kHalf.has(x.dtype()) ? cast(x, DType::float32) : x;
+}
+
 // numbers(attrs), found beside the attribute struct, says what the loops read. kCost: nanoseconds
 // an element by the C library, as double takes it; vectors of float32 take an eighth.
 template <class A, const cpu::LoopTable& (*kTable)(), int kCost>

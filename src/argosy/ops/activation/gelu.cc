@@ -16,6 +16,7 @@ using op::GradCall;
 
 constexpr double kSqrt1_2 = 1 / std::numbers::sqrt2;
 constexpr double kCubic = 0.044715;
+constexpr double kTanhRate = kSqrt1_2 * 2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
 
 Tensor second_derivative(const Tensor& x, const GeluAttrs& a) {
   Tensor x2 = square(x);
@@ -24,12 +25,27 @@ Tensor second_derivative(const Tensor& x, const GeluAttrs& a) {
     return multiply(density, scale(x2, -1, 2));
   }
   // f = x (1 + t) / 2 with t = tanh(u), u = k (x + c x^3)
-  const double k = kSqrt1_2 * 2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
+  const double k = kTanhRate;
   Tensor t = tanh(scale(multiply(x, scale(x2, kCubic, 1)), k));
   Tensor dt = scale(square(t), -1, 1);
   Tensor du = scale(x2, 3 * k * kCubic, k);
   Tensor curve = subtract(scale(x2, 3 * k * kCubic), multiply(multiply(x, t), square(du)));
   return multiply(dt, add(du, curve));
+}
+
+Tensor erf(const Tensor& x) {
+  static const op::OpDef& def = op::get("erf");
+  return std::move(op::dispatch(def, op::Inputs({&x, 1}), def.attrs->defaults)[0]);
+}
+
+Tensors gelu_parts(const op::Inputs& in, const GeluAttrs& a) {
+  Tensor x = as_computed(in[0]);
+  Tensor t;  // 2 * distribution - 1
+  if (a.approximate)
+    t = tanh(scale(multiply(x, scale(square(x), kCubic, 1)), kTanhRate));
+  else
+    t = erf(scale(x, kSqrt1_2));
+  return cast(multiply(x, scale(t, 0.5, 0.5)), in[0].dtype());
 }
 
 ARGOSY_OP(gelu_grad, GeluAttrs)
@@ -51,6 +67,7 @@ ARGOSY_ACTIVATION_OF_X(gelu, GeluAttrs, 10)
     .doc(
         "x times the normal distribution function of x; approximate=True takes the form with tanh.")
     .paper("1606.08415")
+    .compose(gelu_parts)
     .done();
 
 }  // namespace

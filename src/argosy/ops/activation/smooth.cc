@@ -31,6 +31,11 @@ Tensor not_above_0(const Tensor& x) {
   return one_minus(above(x, 0));
 }
 
+Tensors silu_parts(const op::Inputs& in, const NoAttrs&) {
+  Tensor x = as_computed(in[0]);
+  return cast(multiply(x, sigmoid(x)), in[0].dtype());
+}
+
 // --- how the slope of each changes with what its gradient saves ---
 
 Tensor elu_curve(const Tensor& x, const EluAttrs& a) {
@@ -137,6 +142,7 @@ ARGOSY_ACTIVATION_OF_X(silu, NoAttrs, 4)
     .python("nn.functional.swish(x, name=None)")
     .inplace("silu_")
     .doc("x * sigmoid(x).")
+    .compose(silu_parts)
     .paper("1702.03118")
     .done();
 

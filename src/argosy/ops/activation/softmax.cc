@@ -77,6 +77,24 @@ Tensor sum_along(const Tensor& x, int64_t axis) {
   return x.rank() == 0 ? x : sum(x, op::IntArray{axis}, true);
 }
 
+// What a composition computes in: of 16-bit numbers in float32, as the kernels do.
+Tensor as_computed(const Tensor& x, const SoftmaxAttrs& a) {
+  const DType made = a.dtype.value_or(x.dtype());
+  return cast(x, made == DType::float64 ? made : DType::float32);
+}
+Tensor below_largest(const Tensor& x, int64_t axis) {
+  return subtract(x, x.rank() == 0 ? x : max(x, op::IntArray{axis}, true));
+}
+
+Tensors softmax_parts(const Inputs& in, const SoftmaxAttrs& a) {
+  Tensor e = exp(below_largest(as_computed(in[0], a), a.axis));
+  return cast(divide(e, sum_along(e, a.axis)), a.dtype.value_or(in[0].dtype()));
+}
+Tensors log_softmax_parts(const Inputs& in, const SoftmaxAttrs& a) {
+  Tensor x = below_largest(as_computed(in[0], a), a.axis);
+  return cast(subtract(x, log(sum_along(exp(x), a.axis))), a.dtype.value_or(in[0].dtype()));
+}
+
 Tensors softmax_grad_parts(const Inputs& in, const SoftmaxGradAttrs& a) {
   Tensor product = multiply(in[0], in[1]);
   return subtract(product, multiply(in[0], sum_along(product, a.axis)));
@@ -139,6 +157,7 @@ ARGOSY_OP(softmax, SoftmaxAttrs)
     .output("out", Save::value)
     .infer(softmax_infer)
     .kernel("rows", softmax_run<cpu::softmax>)
+    .compose(softmax_parts)
     .overwrites()
     .gradient(softmax_grad_rule)
     .again()
@@ -158,6 +177,7 @@ ARGOSY_OP(log_softmax, SoftmaxAttrs)
     .output("out", Save::value)
     .infer(softmax_infer)
     .kernel("rows", softmax_run<cpu::log_softmax>)
+    .compose(log_softmax_parts)
     .gradient(log_softmax_grad_rule)
     .amp(op::Amp::full, op::Amp::follow)
     .done();

@@ -2,6 +2,7 @@
 
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/gather.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/cumulative/cumulative.h"
@@ -144,6 +145,7 @@ void index_put_infer(InferContext& c, const IndexAttrs& a) {
       << '[' << c.name() << "] a value of shape " << c.in[1].shape()
       << " does not fit into the indexed part of shape " << region
       << ". Do this: reshape the value so that it broadcasts.";
+  op::check_fits(region, c.in[1].shape());
 }
 
 void index_put_run(KernelFrame& f, const IndexAttrs& a) {

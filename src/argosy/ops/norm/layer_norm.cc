@@ -107,6 +107,25 @@ Tensor shaped(const Tensor& weight, const Tensor& x, int64_t begin) {
   return reshape_like(weight, leading.size() ? sum(x, leading, false) : x);
 }
 
+template <bool kRms>
+Tensors layer_norm_parts(const Inputs& in, const LayerNormAttrs& a) {
+  Tensor x = widened(in[0]);
+  op::IntArray axes;
+  for (int64_t i = a.begin_norm_axis; i < x.rank(); ++i) axes.values.push_back(i);
+  Tensor center = kRms ? Tensor() : mean(x, axes, true);
+  Tensor d = kRms ? x : subtract(x, center);
+  Tensor rstd = rsqrt(scale(mean(square(d), axes, true), 1, a.epsilon));
+  Tensor y = multiply(d, rstd);
+  auto of_inner = [&](const Tensor& t) { return shaped(widened(t), x, a.begin_norm_axis); };
+  if (in[1].defined()) y = multiply(y, of_inner(in[1]));
+  if (in[2].defined()) y = add(y, of_inner(in[2]));
+  Tensors out;
+  out.push_back(cast(y, in[0].dtype()));
+  out.push_back(kRms ? Tensor() : squeeze(center, axes));
+  out.push_back(squeeze(rstd, axes));
+  return out;
+}
+
 Tensors layer_norm_grad_parts(const Inputs& in, const LayerNormGradAttrs& a) {
   Tensor x = widened(in[0]), dy = widened(in[4]);
   Tensor weight = shaped(widened(in[1]), x, a.begin_norm_axis);
@@ -197,6 +216,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
     .hidden_output("rstd")
     .infer(layer_norm_infer)
     .kernel("rows", layer_norm_run<false>)
+    .compose(layer_norm_parts<false>)
     .gradient(layer_norm_grad_rule<false>)
     .again()
     .amp(op::Amp::full, op::Amp::leading)

@@ -75,6 +75,7 @@ def _replacement(function):
     if isinstance(function, type):
         if not is_library(function):
             reads.note_function(function.__init__, False)
+            return _making(function) if reads.reads_of_thread() is not None else function
         return function
     if kind is functools.partial:
         made = call(function.func)
@@ -82,6 +83,17 @@ def _replacement(function):
             return function
         return functools.partial(made, *function.args, **function.keywords)
     return _instance(function)
+
+
+def _making(kind):
+    """A class of the user, of whose new object the capture under way is told."""
+
+    def make(*args, **kwargs):
+        made = kind(*args, **kwargs)
+        reads.note_made(made)
+        return made
+
+    return numbers.guarded(make) if numbers.opening() else make
 
 
 def _function(function):
