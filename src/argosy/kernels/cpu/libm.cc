@@ -168,10 +168,6 @@ double logaddexp(double a, double b) {
 
 constexpr Math2Loops make2() {
   Math2Loops t{};
-  constexpr auto kNext = [](auto a, auto b) { return std::nextafter(a, b); };
-  // Paddle and NumPy step in the dtype itself.
-  entry(t.nextafter, DType::float32) = each_pair<kNext, float>;
-  entry(t.nextafter, DType::float64) = each_pair<kNext, double>;
   constexpr auto kPow = [](auto a, auto b) { return std::pow(a, b); };
   entry(t.pow, DType::float64) = each_pair<kPow, double>;
   entry(t.pow, DType::complex64) = each_pair<kPow, complex64>;

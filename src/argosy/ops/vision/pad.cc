@@ -128,18 +128,25 @@ struct PadLayout {
     const int outer = static_cast<int>(out.size()) - 1;
     int64_t place[kMaxRank] = {};
     for (int64_t d = outer, r = first; d-- > 0; r /= out[d]) place[d] = r % out[d];
-    for (int64_t r = first; r < last; ++r) {
+    if (outer == 0) return first < last ? use(first, 0) : void();
+    const int inmost = outer - 1;  // of the axes of rows
+    const int64_t* const next = from[inmost].data();
+    for (int64_t r = first; r < last;) {
       int64_t row = 0;
       bool inside = true;
-      for (int d = 0; d < outer; ++d) {
+      for (int d = 0; d < inmost; ++d) {
         const int64_t s = from[d][static_cast<size_t>(place[d])];
         inside &= s >= 0;
         row = row * in[d] + s;
       }
-      use(r, inside ? row : -1);
-      for (int d = outer; d-- > 0;) {
-        if (++place[d] < out[d]) break;
+      row *= in[inmost];
+      const int64_t end = std::min(out[inmost], place[inmost] + last - r);
+      for (int64_t p = place[inmost]; p < end; ++p, ++r)
+        use(r, inside && next[p] >= 0 ? row + next[p] : -1);
+      place[inmost] = out[inmost];
+      for (int d = inmost; place[d] == out[d] && d > 0; --d) {
         place[d] = 0;
+        ++place[d - 1];
       }
     }
   }
@@ -156,6 +163,13 @@ void pad_rows(const PadLayout& at, const T* x, T fill, T* y) {
   const int64_t begin = std::clamp<int64_t>(at.before.back(), 0, out);
   const int64_t end = std::clamp<int64_t>(at.before.back() + in, begin, out);
   auto border = [&](const T* row, T* to, int64_t first, int64_t last) {
+    if (inner == 1) {
+      for (int64_t k = first; k < last; ++k) {
+        const int64_t s = from[static_cast<size_t>(k)];
+        to[k] = s < 0 ? fill : row[s];
+      }
+      return;
+    }
     for (int64_t k = first; k < last; ++k) {
       const int64_t s = from[static_cast<size_t>(k)];
       if (s < 0)
