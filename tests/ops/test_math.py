@@ -459,3 +459,20 @@ def test_polygamma_at_the_borders_of_blocks(dtype):
     tiny = np.array([1e-30, 1e-18, 1e18, 1e30], "float32")
     ours = argosy.polygamma(argosy.to_tensor(tiny), 1).numpy()
     np.testing.assert_allclose(ours, [np.inf, 1e36, 1e-18, 1e-30], rtol=1e-6)
+
+
+@pytest.mark.parametrize("source", ["bool", "uint8", "int8"])
+@pytest.mark.parametrize("target", NUMERIC)
+def test_casts_of_bytes_in_all_lengths(source, target):
+    whole = np.random.RandomState(6).randint(0, 256, 3000).astype(source)
+    whole[:256] = np.arange(256).astype(source)
+    wide = argosy.to_tensor(whole)
+    for first in (0, 1, 5):
+        for count in (0, 1, 7, 8, 9, 15, 16, 17, 33, 1000, 2990):
+            part = whole[first : first + count]
+            made = array(wide[first : first + count].astype(target))
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_array_equal(made, part.astype(made.dtype))
+    np.testing.assert_array_equal(
+        array(wide[::3].astype(target)), whole[::3].astype(array(wide.astype(target)).dtype)
+    )
