@@ -476,3 +476,17 @@ def test_casts_of_bytes_in_all_lengths(source, target):
     np.testing.assert_array_equal(
         array(wide[::3].astype(target)), whole[::3].astype(array(wide.astype(target)).dtype)
     )
+
+
+@pytest.mark.parametrize("name", ["i0", "i0e", "i1", "i1e"])
+@pytest.mark.parametrize("dtype, tol", [("float32", 3e-7), ("float64", 3e-15), ("bfloat16", 5e-3)])
+def test_bessel_functions_of_all_sizes(name, dtype, tol):
+    """Both sides of 25, where the series ends, zeros, and infinities."""
+    x = np.concatenate([np.linspace(-80, 80, 2001), 10.0 ** np.arange(-9, 2)])
+    x = np.append(x, [24.9999, 25.0, 25.0001, 0.0, -0.0, np.inf, -np.inf, np.nan])
+    x = argosy.to_tensor(x).astype(dtype)
+    expected = getattr(sp, name)(array(x).astype("float64"))
+    if name[-1] != "e":  # SciPy says nan
+        expected[-3:-1] = np.inf, np.inf if name == "i0" else -np.inf
+    made = array(getattr(argosy, name)(x))
+    np.testing.assert_allclose(made, expected, rtol=tol, atol=0)
