@@ -251,7 +251,7 @@ def is_symbolic(value):
 
 
 def overwrite(x, value):
-    """Writes value, a tensor of x's shape, into x and returns x. Gradients then go to value and no
+    """Writes value, a number or a tensor of x's shape, into x and returns x. Gradients then go to value and no
     longer to what x was; a leaf that needs a gradient is refused."""
     x[...] = value
     return x

@@ -1,7 +1,11 @@
 """Ops that read only the form of an operand, and constants."""
 
 import numpy as np
+import pytest
+from tests.ops.arrays import array, tensor
 from tests.ops.harness import ALL, COMPLEX, FLOAT, A, Case, table_tests
+
+import argosy
 
 NUMERIC = tuple(t for t in ALL if t != "bool")
 
@@ -39,3 +43,39 @@ CASES = [
 # fmt: on
 
 test_values, test_gradients, test_errors = table_tests(CASES)
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1, 7, 2.7, 0.1, True, 300, 2**60 + 1, np.nan, np.inf, 1 + 2j]
+)
+@pytest.mark.parametrize("dtype", ALL)
+def test_fills_in_place_are_full_like(dtype, value):
+    """Numbers of all kinds, in whole tensors, in views that lie apart, and in none at all."""
+    for shape in ((), (0,), (3, 4)):
+        x = tensor(np.ones(shape), dtype)
+        try:
+            expected = array(argosy.full_like(x, value))
+        except (ValueError, TypeError, OverflowError) as error:
+            with pytest.raises(type(error)):
+                x.fill_(value)
+            continue
+        where = x.data_ptr()
+        assert x.fill_(value) is x and x.data_ptr() == where and list(x.shape) == list(shape)
+        np.testing.assert_array_equal(array(x), expected)
+        np.testing.assert_array_equal(array(x.zero_()), np.zeros_like(expected))
+    rows = tensor(np.ones((3, 4)), dtype)
+    rows[1].fill_(0)
+    rows.t()[2].zero_()
+    left = np.ones((3, 4))
+    left[1] = left[:, 2] = 0
+    np.testing.assert_array_equal(array(rows), left.astype(array(rows).dtype))
+
+
+def test_fills_with_what_is_no_number():
+    x = argosy.ones([3])
+    assert x.fill_(argosy.to_tensor(2.5)).tolist() == [2.5] * 3
+    assert x.fill_(np.float32(0.5)).tolist() == [0.5] * 3
+    for wrong in ("a", None, argosy.ones([3])):
+        with pytest.raises((TypeError, ValueError)):
+            x.fill_(wrong)
+    assert x.tolist() == [0.5] * 3

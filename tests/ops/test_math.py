@@ -405,3 +405,88 @@ def test_erfinv_up_to_one():
     want = argosy.erfinv(argosy.to_tensor(x.astype("float64"))).numpy()
     np.testing.assert_allclose(got, want.astype("float32"), rtol=3e-7)
     assert np.isnan(argosy.erfinv(argosy.to_tensor([2.0, float("nan")])).numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nextafter_of_borders(dtype):
+    info, bits = np.finfo(dtype), np.random.RandomState(3).bytes(1 << 12)
+    some = [0, info.smallest_subnormal, info.tiny, 1, 2, info.max, np.inf]
+    some = np.array([*some, *np.negative(some), np.nan], dtype)
+    x, y = (v.ravel() for v in np.meshgrid(some, some))
+    with np.errstate(all="ignore"):  # any bits at all, too
+        drawn = np.frombuffer(bits, dtype)
+        for a, b in ((x, y), (drawn, drawn[::-1])):
+            a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+            expected = np.nextafter(a, b)
+            ours = argosy.nextafter(argosy.to_tensor(a), argosy.to_tensor(b))
+            apart = argosy.nextafter(argosy.to_tensor(a)[::2], argosy.to_tensor(b)[::2]).numpy()
+            assert ours.numpy().dtype == expected.dtype
+            np.testing.assert_array_equal(ours.numpy(), expected)
+            np.testing.assert_array_equal(apart, expected[::2])
+            number = ~np.isnan(expected)
+            np.testing.assert_array_equal(
+                np.signbit(ours.numpy())[number], np.signbit(expected)[number]
+            )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "dtype, tol", [("float32", 2e-7), ("float64", 3e-15), ("float16", 6e-4), ("bfloat16", 5e-3)]
+)
+def test_polygamma_of_all_sizes(n, dtype, tol):
+    x = np.exp(np.random.RandomState(n).uniform(-2, 5, 1000))  # not a whole number of blocks
+    x = argosy.to_tensor(x).astype(dtype)
+    exact = sp.polygamma(n, x.astype("float64").numpy())
+    ours = argosy.polygamma(x, n).astype("float64").numpy()
+    fits = (np.abs(exact) < 6e4) & (np.abs(exact) > 1e-4)
+    assert fits.sum() > 300
+    np.testing.assert_allclose(ours[fits], exact[fits], rtol=tol)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_polygamma_at_the_borders_of_blocks(dtype):
+    """Numbers that are computed one by one, in the midst of those that are not."""
+    x = np.full(600, 0.75, dtype)
+    odd = {0: np.nan, 1: -0.5, 255: 0.0, 256: -2.0, 511: np.inf, 599: -1.25}
+    for at, value in odd.items():
+        x[at] = value
+    ours = argosy.polygamma(argosy.to_tensor(x), 1).numpy()
+    assert np.isnan(ours[0]) and np.isinf(ours[255]) and np.isinf(ours[256]) and ours[511] == 0
+    mirrored = [np.pi**2 / np.sin(np.pi * v) ** 2 - sp.polygamma(1, 1 - v) for v in (-0.5, -1.25)]
+    np.testing.assert_allclose(ours[[1, 599]], mirrored, rtol=1e-6)
+    usual = np.delete(ours, list(odd))
+    np.testing.assert_allclose(usual, sp.polygamma(1, 0.75), rtol=2e-7)
+    tiny = np.array([1e-30, 1e-18, 1e18, 1e30], "float32")
+    ours = argosy.polygamma(argosy.to_tensor(tiny), 1).numpy()
+    np.testing.assert_allclose(ours, [np.inf, 1e36, 1e-18, 1e-30], rtol=1e-6)
+
+
+@pytest.mark.parametrize("source", ["bool", "uint8", "int8"])
+@pytest.mark.parametrize("target", NUMERIC)
+def test_casts_of_bytes_in_all_lengths(source, target):
+    whole = np.random.RandomState(6).randint(0, 256, 3000).astype(source)
+    whole[:256] = np.arange(256).astype(source)
+    wide = argosy.to_tensor(whole)
+    for first in (0, 1, 5):
+        for count in (0, 1, 7, 8, 9, 15, 16, 17, 33, 1000, 2990):
+            part = whole[first : first + count]
+            made = array(wide[first : first + count].astype(target))
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_array_equal(made, part.astype(made.dtype))
+    np.testing.assert_array_equal(
+        array(wide[::3].astype(target)), whole[::3].astype(array(wide.astype(target)).dtype)
+    )
+
+
+@pytest.mark.parametrize("name", ["i0", "i0e", "i1", "i1e"])
+@pytest.mark.parametrize("dtype, tol", [("float32", 3e-7), ("float64", 3e-15), ("bfloat16", 5e-3)])
+def test_bessel_functions_of_all_sizes(name, dtype, tol):
+    """Both sides of 25, where the series ends, zeros, and infinities."""
+    x = np.concatenate([np.linspace(-80, 80, 2001), 10.0 ** np.arange(-9, 2)])
+    x = np.append(x, [24.9999, 25.0, 25.0001, 0.0, -0.0, np.inf, -np.inf, np.nan])
+    x = argosy.to_tensor(x).astype(dtype)
+    expected = getattr(sp, name)(array(x).astype("float64"))
+    if name[-1] != "e":  # SciPy says nan
+        expected[-3:-1] = np.inf, np.inf if name == "i0" else -np.inf
+    made = array(getattr(argosy, name)(x))
+    np.testing.assert_allclose(made, expected, rtol=tol, atol=0)

@@ -86,6 +86,8 @@ CASES = [
     Case("channel_shuffle", [A(1, 0, 2, 2)], {"groups": 2}, ref=channel_shuffle),
     Case("temporal_shift", [A(6, 5, 2, 2)], {"seg_num": 3}, ref=temporal_shift, dtypes=WIDE,
          errors=[([A(6, 5, 2, 2)], {"seg_num": 4}, ValueError, "seg_num must be")]),
+    Case("temporal_shift", [A(2, 5, 2, 2)], {"seg_num": 1}, ref=temporal_shift, dtypes=WIDE),
+    Case("temporal_shift", [A(8, 4, 3, 2)], {"seg_num": 4, "shift_ratio": 0.1}, ref=temporal_shift, dtypes=WIDE),
     Case("temporal_shift", [A(4, 2, 2, 5)], {"seg_num": 2, "shift_ratio": 0.4, "data_format": "NHWC"}, ref=temporal_shift, dtypes=WIDE),
     Case("embedding", [IDS, A(4, 3)], ref=embedding, dtypes=("float16", "float32", "float64"), covers=["embedding_grad"],
          errors=[([np.array([4]), A(4, 3)], {}, ValueError, "index 4 is out of range"), ([A(2), A(4, 3)], {}, NotImplementedError, "int32 or int64")]),

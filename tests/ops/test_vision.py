@@ -3,7 +3,11 @@
 import itertools
 
 import numpy as np
+import pytest
 from tests.ops.harness import FLOAT, A, Case, table_tests
+
+import argosy
+from argosy import _core
 
 # --- references ---
 
@@ -253,3 +257,16 @@ CASES = [
 # fmt: on
 
 test_values, test_gradients, test_errors = table_tests(CASES)
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "complex128"])
+@pytest.mark.parametrize("shape", [(5, 7, 33, 61), (90000,), (3, 30001), (41, 3, 5, 3, 61)])
+def test_pads_in_many_parts(shape, dtype, mode):
+    """Parts that begin anywhere in an axis."""
+    x = np.random.RandomState(5).randint(0, 200, shape).astype(dtype)
+    for axes in range(1, len(shape) + 1):
+        paddings = [0, 0] * (len(shape) - axes) + [1, 2, 2, 1, 0, 2, 1, 0, 2, 2][-2 * axes :]
+        y = _core.ops.pad(argosy.to_tensor(x), paddings, mode, 3)
+        value = {"value": 3} if mode == "constant" else {}
+        np.testing.assert_array_equal(y.numpy(), pad(x, paddings, mode, **value))

@@ -215,7 +215,8 @@ def fill_(x, value):
         >>> argosy.zeros([2]).fill_(3).tolist()
         [3.0, 3.0]
     """
-    return overwrite(x, _ops.full_like(x, value))
+    number = isinstance(value, (bool, int, float, complex))  # written without a tensor of them
+    return overwrite(x, value if number else _ops.full_like(x, value))
 
 
 @method

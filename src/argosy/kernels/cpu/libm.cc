@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -83,14 +84,23 @@ double lgamma_of(double x) {
   return lgamma_r(x, &sign);  // std::lgamma writes a global
 }
 
-// Modified Bessel functions of order 0 and 1 times e^-|x|.
-double bessel_scaled(int order, double x) {
+// 1 / (k (k + order)), the ratios of the terms of the series below: 25 takes less than 60.
+template <int order>
+constexpr std::array<double, 64> kBesselRatios = [] {
+  std::array<double, 64> ratios{};
+  for (int k = 1; k < 64; ++k) ratios[static_cast<size_t>(k)] = 1.0 / (k * (k + order));
+  return ratios;
+}();
+
+// Modified Bessel functions of order 0 and 1, or those times e^-|x|.
+template <int order, bool scaled>
+double bessel(double x) {
   double a = std::fabs(x), sum, term;
   if (a < 25) {
     double u = a * a / 4;
     sum = term = order ? a / 2 : 1;
-    for (int k = 1; term > sum * 1e-17; ++k) sum += term *= u / (k * (k + order));
-    sum *= std::exp(-a);
+    for (size_t k = 1; term > sum * 1e-17; ++k) sum += term *= u * kBesselRatios<order>[k];
+    if (scaled) sum *= std::exp(-a);
   } else {
     double mu = 4.0 * order;
     sum = term = 1;
@@ -99,8 +109,9 @@ double bessel_scaled(int order, double x) {
       sum += term;
     }
     sum /= std::sqrt(2 * kPi * a);
+    if (!scaled) sum *= std::exp(a);
   }
-  if (std::isinf(a)) sum = 0;
+  if (std::isinf(a)) sum = scaled ? 0 : INFINITY;
   return order ? std::copysign(sum, x) : sum;
 }
 
@@ -137,10 +148,10 @@ constexpr MathLoops make() {
   set_double<[](double x) { return erfinv(x); }>(t.erfinv);
   set_floating<[](double x) { return lgamma_of(x); }>(t.lgamma);
   set_floating<[](double x) { return digamma(x); }>(t.digamma);
-  set_floating<[](double x) { return bessel_scaled(0, x) * std::exp(std::fabs(x)); }>(t.i0);
-  set_floating<[](double x) { return bessel_scaled(0, x); }>(t.i0e);
-  set_floating<[](double x) { return bessel_scaled(1, x) * std::exp(std::fabs(x)); }>(t.i1);
-  set_floating<[](double x) { return bessel_scaled(1, x); }>(t.i1e);
+  set_floating<bessel<0, false>>(t.i0);
+  set_floating<bessel<0, true>>(t.i0e);
+  set_floating<bessel<1, false>>(t.i1);
+  set_floating<bessel<1, true>>(t.i1e);
   set_floating<[](double x) { return x < 0 ? kPi : x != x ? x : 0.0; }>(t.angle);
   set_floating<[](double x) { return x; }>(t.real);
   set_floating<[](double x) { return x; }>(t.conj);
@@ -168,10 +179,6 @@ double logaddexp(double a, double b) {
 
 constexpr Math2Loops make2() {
   Math2Loops t{};
-  constexpr auto kNext = [](auto a, auto b) { return std::nextafter(a, b); };
-  // Paddle and NumPy step in the dtype itself.
-  entry(t.nextafter, DType::float32) = each_pair<kNext, float>;
-  entry(t.nextafter, DType::float64) = each_pair<kNext, double>;
   constexpr auto kPow = [](auto a, auto b) { return std::pow(a, b); };
   entry(t.pow, DType::float64) = each_pair<kPow, double>;
   entry(t.pow, DType::complex64) = each_pair<kPow, complex64>;

@@ -13,8 +13,9 @@ ARGOSY_CUDA_OP(LgammaOp, heavy, T x) { return lgamma(static_cast<double>(x)); } 
 ARGOSY_CUDA_OP(DigammaOp, heavy, T x) { return digamma(static_cast<double>(x)); } ARGOSY_CUDA_END
 template <int order, bool scaled>
 ARGOSY_CUDA_OP(BesselOp, heavy, T x) {
-  const double v = bessel_scaled(order, static_cast<double>(x));
-  return scaled ? v : v * exp(fabs(static_cast<double>(x)));
+  const double d = static_cast<double>(x), v = bessel_scaled(order, d);
+  if (scaled) return v;
+  return !isinf(d) ? v * exp(fabs(d)) : order ? d : d * d;
 }
 ARGOSY_CUDA_END
 // clang-format on

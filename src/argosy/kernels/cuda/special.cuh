@@ -95,6 +95,7 @@ __device__ inline double cot_derivative(int n, double x) {
 __device__ inline double polygamma(int n, double x) {
   if (isnan(x)) return x;
   const double factorial = tgamma(n + 1.0), sign = n % 2 ? 1 : -1;
+  if (isinf(x) && x > 0) return sign * 0.0;
   if (x > 0) return sign * factorial * hurwitz_zeta(n + 1.0, x);
   if (x == floor(x)) return sign * static_cast<double>(INFINITY);
   // Reflection: polygamma(n, 1 - x) (-1)^n - polygamma(n, x) = d^n/dx^n pi cot(pi x).

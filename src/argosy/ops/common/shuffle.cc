@@ -241,17 +241,23 @@ void temporal_infer(InferContext& c, const TemporalShiftAttrs& a) {
 void temporal_shift_run(KernelFrame& f, const TemporalShiftAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   Image i = image_of(x, a.data_format == "NHWC");
-  op::copy_into(out, constant(0, out.dtype(), out.place()));
+  const Tensor zero = constant(0, out.dtype(), out.place());
   const int64_t t = a.seg_num, segments = i.n / t;
   const auto first = static_cast<int64_t>(static_cast<double>(i.c) * a.shift_ratio);
   const auto second = static_cast<int64_t>(static_cast<double>(i.c) * 2 * a.shift_ratio);
-  // Channels [from, to) of frame k come from frame k - shift.
+  // Channels [from, to) of frame k come from frame k - shift, where there is none they are zeros.
   auto move = [&](int64_t from, int64_t to, int64_t shift) {
     const int64_t frames = t - std::abs(shift);
-    if (frames <= 0 || to <= from) return;
+    if (to <= from) return;
     Shape shape{segments, frames, to - from, i.h, i.w};
     Shape strides{i.sn * t, i.sn, i.sc, i.sh, i.sw};
     const int64_t source = std::max<int64_t>(0, -shift), target = std::max<int64_t>(0, shift);
+    if (shift != 0) {
+      const Shape end{segments, 1, to - from, i.h, i.w};
+      const int64_t frame = shift > 0 ? 0 : t - 1;
+      op::copy_into(out.view(end, strides, frame * i.sn + from * i.sc), zero);
+    }
+    if (frames == 0) return;
     op::copy_into(out.view(shape, strides, target * i.sn + from * i.sc),
                   x.view(shape, strides, source * i.sn + from * i.sc));
   };

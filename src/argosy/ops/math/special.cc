@@ -24,27 +24,60 @@ double inverse_power(double x, double s) {
   return 1 / y;
 }
 
-// sum over k >= 0 of 1 / (x + k)^s for x > 0, s > 1: Euler-Maclaurin after shifting x up.
-double hurwitz_zeta(double s, double x) {
-  double sum = 0;
-  for (; x < 12 + s / 2; x += 1) sum += inverse_power(x, s);
+// sum over k >= 0 of 1 / (x + k)^s by Euler-Maclaurin, which is good for large x; power is x^-s.
+inline double zeta_tail(double s, double x, double power) {
   // Bernoulli numbers B_2k / (2k)!
-  static constexpr double kTerms[] = {1.0 / 12,
-                                      -1.0 / 720,
-                                      1.0 / 30240,
-                                      -1.0 / 1209600,
-                                      1.0 / 47900160,
-                                      -691.0 / 1307674368000.0,
-                                      1.0 / 74724249600.0,
-                                      -3617.0 / 10670622842880000.0};
-  const double power = inverse_power(x, s), inverse = 1 / (x * x);
-  sum += x * power / (s - 1) + power / 2;
-  double factor = s * power / x;
+  constexpr double kTerms[] = {1.0 / 12,
+                               -1.0 / 720,
+                               1.0 / 30240,
+                               -1.0 / 1209600,
+                               1.0 / 47900160,
+                               -691.0 / 1307674368000.0,
+                               1.0 / 74724249600.0,
+                               -3617.0 / 10670622842880000.0};
+  const double inverse = 1 / (x * x);
+  double sum = x * power / (s - 1) + power / 2;
+  double factor = s * power * x * inverse;
+#pragma GCC unroll 8
   for (int k = 0; k < 8; ++k) {
     sum += kTerms[k] * factor;
     factor *= (s + 2 * k + 1) * (s + 2 * k + 2) * inverse;
   }
   return sum;
+}
+
+// The sum from k = 0 for x > 0, s > 1: x is shifted up.
+double hurwitz_zeta(double s, double x) {
+  double sum = 0;
+  for (; x < 12 + s / 2; x += 1) sum += inverse_power(x, s);
+  return sum + zeta_tail(s, x, inverse_power(x, s));
+}
+
+template <int s>
+double product(double x) {
+  const double square = x * x;
+  return s == 2 ? square : s == 3 ? square * x : square * square;
+}
+
+// hurwitz_zeta of many numbers, all shifted alike. In pairs there are half as many divisions, and
+// the products of two powers are too large for doubles where x is not a float.
+template <int s, int shift, bool in_pairs>
+void zeta_all(const double* x, double* out, int64_t count, double scale) {
+  for (int64_t i = 0; i < count; ++i) {
+    double sum = 0;
+#pragma GCC unroll 16
+    for (int k = 0; k < shift; k += 2) {
+      const double a = product<s>(x[i] + k), b = product<s>(x[i] + (k + 1));
+      sum += in_pairs ? (a + b) / (a * b) : 1 / a + 1 / b;
+    }
+    const double last = x[i] + shift;
+    out[i] = scale * (sum + zeta_tail(s, last, 1 / product<s>(last)));
+  }
+}
+template <int s>
+void zeta_all(const double* x, double* out, int64_t count, double scale, bool to_float) {
+  to_float ? zeta_all<s, 6, true>(x, out, count, scale)
+           : zeta_all<s, 14, false>(x, out, count, scale);
 }
 
 // The n-th derivative of pi cot(pi x), as a polynomial in c = cot(pi x): d/dx c = -pi (1 + c^2).
@@ -102,11 +135,21 @@ double upper_fraction(double a, double x) {
 double polygamma(int n, double x) {
   if (std::isnan(x)) return x;
   double factorial = std::tgamma(n + 1.0), sign = n % 2 ? 1 : -1;
+  if (x == kInf) return sign * 0.0;
   if (x > 0) return sign * factorial * hurwitz_zeta(n + 1.0, x);
   if (x == std::floor(x)) return sign * kInf;
   // Reflection: polygamma(n, 1 - x) (-1)^n - polygamma(n, x) = d^n/dx^n pi cot(pi x).
   double mirrored = sign * factorial * hurwitz_zeta(n + 1.0, 1 - x);
   return (n % 2 ? -mirrored : mirrored) - cot_derivative(n, x);
+}
+
+void polygamma(int n, const double* x, double* out, int64_t count, bool to_float) {
+  const double scale = (n % 2 ? 1 : -1) * std::tgamma(n + 1.0);
+  if (n == 1) zeta_all<2>(x, out, count, scale, to_float);
+  if (n == 2) zeta_all<3>(x, out, count, scale, to_float);
+  if (n == 3) zeta_all<4>(x, out, count, scale, to_float);
+  for (int64_t i = 0; i < count; ++i)
+    if (n > 3 || !(x[i] > 0) || std::isinf(x[i])) out[i] = polygamma(n, x[i]);
 }
 
 double gamma_lower(double a, double x) {

@@ -57,10 +57,17 @@ void polygamma_run(op::KernelFrame& f, const PolygammaAttrs& a) {
     op::copy_into(x, f.in[0]);
   }
   dispatch_floating(x.dtype(), [&]<class T>(T) {
-    parallel_for(x.numel(), 1 << 8, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        f.out[0].data<T>()[i] = static_cast<T>(
-            special::polygamma(static_cast<int>(a.n), static_cast<double>(x.data<T>()[i])));
+    constexpr int64_t kBlock = 256;
+    const T* from = x.data<T>();
+    T* to = f.out[0].data<T>();
+    parallel_for(x.numel(), kBlock, [&](int64_t begin, int64_t end) {
+      double in[kBlock], out[kBlock];
+      for (; begin < end; begin += kBlock) {
+        const int64_t count = std::min(kBlock, end - begin);
+        for (int64_t i = 0; i < count; ++i) in[i] = static_cast<double>(from[begin + i]);
+        special::polygamma(static_cast<int>(a.n), in, out, count, !std::is_same_v<T, double>);
+        for (int64_t i = 0; i < count; ++i) to[begin + i] = static_cast<T>(out[i]);
+      }
     });
   });
 }

@@ -124,22 +124,29 @@ struct PadLayout {
   // Calls use(r, source) for the output's rows [first, last): source is the input's row that r
   // repeats, or -1.
   template <class F>
-  void for_rows(int64_t first, int64_t last, F&& use) const {
+  void for_rows(int64_t first, int64_t last, F use) const {
     const int outer = static_cast<int>(out.size()) - 1;
     int64_t place[kMaxRank] = {};
     for (int64_t d = outer, r = first; d-- > 0; r /= out[d]) place[d] = r % out[d];
-    for (int64_t r = first; r < last; ++r) {
+    if (outer == 0) return first < last ? use(first, 0) : void();
+    const int inmost = outer - 1;  // of the axes of rows
+    const int64_t* const next = from[inmost].data();
+    for (int64_t r = first; r < last;) {
       int64_t row = 0;
       bool inside = true;
-      for (int d = 0; d < outer; ++d) {
+      for (int d = 0; d < inmost; ++d) {
         const int64_t s = from[d][static_cast<size_t>(place[d])];
         inside &= s >= 0;
         row = row * in[d] + s;
       }
-      use(r, inside ? row : -1);
-      for (int d = outer; d-- > 0;) {
-        if (++place[d] < out[d]) break;
+      row *= in[inmost];
+      const int64_t end = std::min(out[inmost], place[inmost] + last - r);
+      for (int64_t p = place[inmost]; p < end; ++p, ++r)
+        use(r, inside && next[p] >= 0 ? row + next[p] : -1);
+      place[inmost] = out[inmost];
+      for (int d = inmost; place[d] == out[d] && d > 0; --d) {
         place[d] = 0;
+        ++place[d - 1];
       }
     }
   }
@@ -148,40 +155,51 @@ struct PadLayout {
   std::vector<std::vector<int64_t>> from;
 };
 
+// Places [first, last) of a row of `inner` elements at each place.
+template <class T>
+void pad_border(const int64_t* from, int64_t inner, const T* row, T fill, T* to, int64_t first,
+                int64_t last) {
+  for (int64_t k = first; k < last; ++k) {
+    const int64_t s = from[k];
+    if (s < 0)
+      std::fill_n(to + k * inner, inner, fill);
+    else
+      std::copy_n(row + s * inner, inner, to + k * inner);
+  }
+}
+
 template <class T>
 void pad_rows(const PadLayout& at, const T* x, T fill, T* y) {
   const int64_t in = at.in.back(), out = at.out.back(), inner = at.inner;
-  const std::vector<int64_t>& from = at.from.back();
+  const int64_t* const from = at.from.back().data();
   // The stretch of a row that is copied as it is.
   const int64_t begin = std::clamp<int64_t>(at.before.back(), 0, out);
   const int64_t end = std::clamp<int64_t>(at.before.back() + in, begin, out);
-  auto border = [&](const T* row, T* to, int64_t first, int64_t last) {
-    for (int64_t k = first; k < last; ++k) {
-      const int64_t s = from[static_cast<size_t>(k)];
-      if (s < 0)
-        std::fill_n(to + k * inner, inner, fill);
-      else
-        std::copy_n(row + s * inner, inner, to + k * inner);
-    }
-  };
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, out * inner));
   const int64_t bytes = (end - begin) * inner * static_cast<int64_t>(sizeof(T));
+  const int64_t skipped = end > begin ? from[begin] * inner : 0;
   cpu::with_short_rows(bytes, [&](auto copy) {
-    parallel_for(at.rows, grain, [&](int64_t first, int64_t last) {
-      at.for_rows(first, last, [&](int64_t r, int64_t source) {
-        T* to = y + r * out * inner;
-        if (source < 0) {
-          std::fill_n(to, out * inner, fill);
-          return;
-        }
-        const T* row = x + source * in * inner;
-        border(row, to, 0, begin);
-        if (end > begin)
-          copy(reinterpret_cast<char*>(to + begin * inner),
-               reinterpret_cast<const char*>(row + from[static_cast<size_t>(begin)] * inner));
-        border(row, to, end, out);
-      });
-    });
+    // By value: what is written could be what a reference refers to.
+    auto pad_row = [=](int64_t r, int64_t source) {
+      T* to = y + r * out * inner;
+      if (source < 0) {
+        std::fill_n(to, out * inner, fill);
+        return;
+      }
+      const T* row = x + source * in * inner;
+      if (end > begin)
+        copy(reinterpret_cast<char*>(to + begin * inner),
+             reinterpret_cast<const char*>(row + skipped));
+      if (inner == 1) {
+        for (int64_t k = 0; k < begin; ++k) to[k] = from[k] < 0 ? fill : row[from[k]];
+        for (int64_t k = end; k < out; ++k) to[k] = from[k] < 0 ? fill : row[from[k]];
+        return;
+      }
+      pad_border(from, inner, row, fill, to, 0, begin);
+      pad_border(from, inner, row, fill, to, end, out);
+    };
+    parallel_for(at.rows, grain,
+                 [&](int64_t first, int64_t last) { at.for_rows(first, last, pad_row); });
   });
 }
 

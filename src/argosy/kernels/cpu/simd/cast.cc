@@ -57,12 +57,53 @@ void float_to_bf16(char* const* ptrs, int64_t n, const void*) {
   narrow_bf16(input<float>(ptrs[0]), reinterpret_cast<uint16_t*>(ptrs[1]), n);
 }
 
+// Eight bytes at a time are shifted out of the word that they are: the compiler would unpack them
+// in steps.
+typedef uint64_t FourWords __attribute__((vector_size(32)));
+template <class To>
+requires(sizeof(To) == 8) ARGOSY_INLINE void spread_bytes(FourWords all, To* out) {
+  constexpr FourWords kLow = {0, 8, 16, 24}, kHigh = {32, 40, 48, 56};
+  const FourWords low = all >> kLow & 0xff, high = all >> kHigh & 0xff;
+  __builtin_memcpy(out, &low, 32);
+  __builtin_memcpy(out + 4, &high, 32);
+}
+// Two bytes in each word, its halves.
+template <class To>
+requires(sizeof(To) == 4) ARGOSY_INLINE void spread_bytes(FourWords all, To* out) {
+  typedef int32_t Eight __attribute__((vector_size(32)));
+  typedef To EightOut __attribute__((vector_size(32)));
+  constexpr FourWords kShift = {0, 16, 32, 48};
+  const FourWords pairs = all >> kShift;
+  const auto numbers = reinterpret_cast<Eight>((pairs & 0xff) | (pairs << 24 & 0xff00000000));
+  const EightOut made = __builtin_convertvector(numbers, EightOut);
+  __builtin_memcpy(out, &made, 32);
+}
+template <class To>
+void cast_bytes(char* const* ptrs, int64_t n, const void*) {
+  const uint8_t* in = input<uint8_t>(ptrs[0]);
+  To* out = reinterpret_cast<To*>(ptrs[1]);
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t word;
+    __builtin_memcpy(&word, in + i, 8);
+    spread_bytes(word - FourWords{}, out + i);
+  }
+  for (; i < n; ++i) out[i] = static_cast<To>(in[i]);
+}
+
 template <class From, class To>
 consteval Loop cast_of() {
   if (std::is_same_v<From, bfloat16> && std::is_same_v<To, float>)
     return loop_of<bf16_to_float, 1, Form::w2, Form::w4>;
   if (std::is_same_v<From, float> && std::is_same_v<To, bfloat16>)
     return loop_of<float_to_bf16, 1, Form::w4, Form::w2>;
+  if constexpr (std::is_same_v<From, bool> || std::is_same_v<From, uint8_t>) {
+    if constexpr (std::is_same_v<To, float>) return loop_of<cast_bytes<To>, 1, Form::w1, Form::w4>;
+    if constexpr (std::is_integral_v<To> && sizeof(To) >= 4) {
+      using Word = std::make_unsigned_t<To>;
+      return loop_of<cast_bytes<Word>, 1, Form::w1, Stored<Word>::form>;
+    }
+  }
   using C = typename Target<Computed<From>, Computed<To>>::type;
   return loop_of<map1<kCast<C>, C, Computed<From>>, 1, Stored<From>::form, Stored<To>::form>;
 }

@@ -58,6 +58,21 @@ constexpr auto kLdexp = [](float a, float b) -> float {
   return static_cast<float>(a * exp_core(b * 0.69314718055994531));
 };
 constexpr auto kCopysign = [](auto a, auto b) { return copysign_of(a, b); };
+// Bits as integers in the order of the numbers, both zeros 0; made so twice, they are bits again.
+constexpr auto kNextafter = [](auto a, auto b) {
+  using T = decltype(a);
+  using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  using I = std::make_signed_t<U>;
+  constexpr U kSign = U{1} << (8 * sizeof(T) - 1);
+  const auto ordered = [](U u) { return static_cast<I>(u & kSign ? kSign - u : u); };
+  const U bits = __builtin_bit_cast(U, a);
+  const I from = ordered(bits), to = ordered(__builtin_bit_cast(U, b));
+  const U next = static_cast<U>(from) + (from < to ? U{1} : ~U{0});
+  // A step to zero keeps the sign.
+  const U out = next == 0 ? bits & kSign : next & kSign ? kSign - next : next;
+  const T stepped = from == to ? b : __builtin_bit_cast(T, out);
+  return (a != a) | (b != b) ? a + b : stepped;
+};
 constexpr auto kHeaviside = [](auto a, auto b) {
   using T = decltype(a);
   return a == T(0) ? b : static_cast<T>(a > T(0));
@@ -73,6 +88,7 @@ constexpr Math2Loops make() {
   t.logaddexp = binary<kLogaddexp>(Small{});
   t.ldexp = binary<kLdexp>(Small{});
   t.copysign = binary<kCopysign>(Floats{});
+  t.nextafter = binary<kNextafter>(Types<float, double>{});  // steps of the dtype itself
   t.heaviside = binary<kHeaviside>(Floats{}) | binary<kHeaviside>(Integers{});
   return t;
 }
