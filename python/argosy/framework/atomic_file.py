@@ -77,6 +77,10 @@ def make_folders(path):
     _sync_folder(above)
 
 
+def _may_write(path):
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 class _Aside:
     """A file that is written beside its place, and put there by `commit`."""
 
@@ -96,7 +100,7 @@ class _Aside:
         if mode is not None and not stat.S_ISREG(mode):
             self.file = open(path, "wb")  # noqa: SIM115 - closed by both ways out
             return
-        if mode is not None and not os.access(self._path, os.W_OK):
+        if mode is not None and not _may_write(self._path):
             raise PermissionError(errno.EACCES, "[save] the file is write-protected", self._path)
         folder, name = os.path.split(self._path)
         make_folders(folder)

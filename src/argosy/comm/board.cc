@@ -168,7 +168,9 @@ void Board::fail_waiting(Failure failure, uint32_t step, const Wait& wait) {
     if (failure == Failure::closed && missing && !left(r)) continue;
     (missing ? late : here).push_back(world_rank(r));
   }
-  fail(failure, text_of_waiting(*this, wait.what, failure, late, here, wait.seconds));
+  // Who waits for one that left has lost it, too.
+  fail(failure == Failure::closed ? Failure::lost : failure,
+       text_of_waiting(*this, wait.what, failure, late, here, wait.seconds));
 }
 
 namespace {

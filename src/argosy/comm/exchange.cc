@@ -307,12 +307,12 @@ void Exchange::fail_waiting(const Transfer& t, Failure failure) {
   if (failure == Failure::lost)
     m << " has ended.";
   else if (failure == Failure::closed)
-    m << " has destroyed it.";
+    m << " has ended, or destroyed the group.";
   else
     m << (t.sending ? " has not received it within " : " has not sent it within ") << t.seconds
       << " s.";
   m << channel_->cause() << remedy(failure);
-  channel_->fail(failure, m.str());
+  channel_->fail(failure == Failure::closed ? Failure::lost : failure, m.str());
 }
 
 }  // namespace argosy::comm

@@ -3,12 +3,16 @@
 import contextlib
 import io
 import os
+import pathlib
 import resource
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
+import traceback
 
 import numpy as np
 import pytest
@@ -290,18 +294,45 @@ def test_links_to_pipes_and_devices_are_written_through():
         assert argosy.load(file) == {"a": 1}
 
 
-def test_a_write_protected_file_stays(tmp_path, monkeypatch):
+def as_another_user(run):
+    """run() in a child without the rights of root."""
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.seteuid(65534)
+            run()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_write_protected_file_stays():
     """A rename needs no right to write the file: it is asked for all the same."""
-    path = tmp_path / "best.pdparams"
-    argosy.save({"a": 1}, path)
-    path.chmod(0o444)
-    if os.geteuid() == 0:  # may write everything
-        monkeypatch.setattr(
-            os, "access", lambda name, how: how != os.W_OK or os.stat(name).st_mode & stat.S_IWUSR
-        )
-    with pytest.raises(PermissionError, match="write-protected.*best.pdparams"):
-        argosy.save({"a": 2}, path)
-    assert argosy.load(path) == {"a": 1} and os.listdir(tmp_path) == ["best.pdparams"]
-    path.chmod(0o644)
-    argosy.save({"a": 2}, path)
-    assert argosy.load(path) == {"a": 2}
+    folder = pathlib.Path(tempfile.mkdtemp())  # one that other users reach
+    folder.chmod(0o777)
+    path, prefix = folder / "best.pdparams", str(folder / "model")
+    layer, spec = nn.Linear(2, 2), [static.InputSpec([None, 2], "float32")]
+
+    def refused():
+        with pytest.raises(PermissionError, match="write-protected.*best.pdparams"):
+            argosy.save({"a": 2}, path)
+        with pytest.raises(OSError, match=f"Cannot write '{prefix}.argosy': Permission denied"):
+            jit.save(layer, prefix, input_spec=spec)
+
+    try:
+        argosy.save({"a": 1}, path)
+        jit.save(layer, prefix, input_spec=spec)
+        before = contents(folder)
+        path.chmod(0o444)
+        (folder / "model.argosy").chmod(0o444)
+        (folder / "model.safetensors").chmod(0o666)
+        as_another_user(refused)
+        assert contents(folder) == before
+        path.chmod(0o666)
+        as_another_user(lambda: argosy.save({"a": 2}, path))
+        assert argosy.load(path) == {"a": 2}
+    finally:
+        shutil.rmtree(folder)

@@ -79,9 +79,13 @@ try:
         interrupt(rank)
     elif way == "fork":
         fork(rank)
-    elif way == "dies":
-        if rank == 1:
+    elif way in ("dies", "raises", "exits"):
+        if rank == 1 and way == "dies":
             os.kill(os.getpid(), 9)
+        if rank == 1 and way == "raises":
+            raise ValueError("an error of its own")
+        if rank == 1:
+            sys.exit(0)
         dist.barrier()
     else:
         disagree(rank)
