@@ -3,7 +3,7 @@
     python benchmarks/ops.py [WORD]... [--threads 1] [--rounds 7] [--seconds 0.01] [--above 1.2]
                              [--json FILE]
 
-Rows are those of op_rows.py and op_rows_nn.py whose names contain one of the words (all without
+Rows are those of op_rows.py and its neighbours whose names contain one of the words (all without
 words); `=NAME` takes the row of exactly that name. Frameworks take turns of `--seconds` in each
 round; a ratio is the median over rounds of Argosy's time to the peer's in the same round, so that
 a machine that slows down slows both. One thread is timed by the process's CPU time, which other
@@ -20,6 +20,7 @@ import sys
 
 import op_rows
 import op_rows_nn  # noqa: F401  (adds its rows)
+import op_rows_uses  # noqa: F401
 from run import PEERS, compare, readable, start_workers, take_turns
 
 

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def load(framework, module, name):
     if name.startswith("ops:"):
         import op_rows_nn  # noqa: F401  (adds its rows)
+        import op_rows_uses  # noqa: F401
         from op_rows import build
 
         return build(framework, module, name[len("ops:") :])

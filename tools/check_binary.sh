@@ -14,6 +14,15 @@ if [ -n "$leaked" ]; then
   status=1
 fi
 
+# The body of an elementwise loop that is called instead of inlined: such a loop is not vectorized, and ten
+# times as slow. Its lambda then needs __attribute__((always_inline)).
+called=$(nm -C "$library" | grep -E ' argosy::cpu::avx(2|512)::.*lambda.*::operator\(\)|auto argosy::cpu::avx(2|512)::.*operator\(\)' || true)
+if [ -n "$called" ]; then
+  echo "$library: bodies of vectorized loops that are functions of their own:" >&2
+  head -20 <<<"$called" >&2
+  status=1
+fi
+
 # -ftls-model=initial-exec takes from the ~1.5 KB that the loader keeps for libraries loaded late, for
 # all libraries of the process together.
 tls=$(readelf -lW "$library" | awk '$1 == "TLS" {print $6}')

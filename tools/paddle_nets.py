@@ -349,6 +349,34 @@ def layers(module):
                 i = i + 1
             return outs[0] + outs[-1], outs[1]
 
+    class Lists(WithParameter):
+        """Parts of lists that loops fill, and elements taken out of them."""
+
+        def fill(self, x, n):
+            i, outs = paddle.zeros([], "int64"), []
+            while i < n:
+                outs.append(x * self.shift + i.astype("float32"))
+                i = i + 1
+            return outs
+
+        def forward(self, x, n):
+            a, b = self.fill(x, n + 3), self.fill(x * 2, n + 4)
+            total = paddle.zeros_like(x)
+            for y in a[1:]:
+                total = total * 0.5 + y
+            first, last = b.pop(0), b.pop()
+            if x.mean() > 100:
+                b.pop()
+            return paddle.concat(a[1:3], 0), total, first - last, paddle.stack(b, 0), a[n - 1]
+
+    class Drawn(WithParameter):
+        """What is drawn where there is nothing to choose."""
+
+        def forward(self, x, labels):
+            sure = (x * self.shift > 0).astype("float32")
+            counts = paddle.full([3, 4], 6, "int64")
+            return paddle.binomial(counts, sure), *F.class_center_sample(labels, 7, 2)
+
     class Returns(WithParameter):
         """Variables that some ways through it leave without a value, a list that has some before."""
 
@@ -497,6 +525,7 @@ def layers(module):
             "signals": (Signals(), [(2, 8, 4)]),
             "orders": (Orders(), [(3, 4, 5), ids(3, below=3)]),
             "decompositions": (Decompositions(), [(2, 3, 3), (2, 3, 2)]),
+            "drawn": (Drawn(), [(3, 4), ids(9, below=7)], [(3, 4), (9,)]),
             "graphs": (Graphs(), [(5, 3), ids(4, below=5), ids(4, below=5)]),
             "regions": (Regions(), [(2, 8, 6, 6), (4, 2), ((2,), "int32", 3)]),
         }
@@ -512,6 +541,7 @@ def layers(module):
         nets |= {
             "loops": (Loops(), [(2, 3, 4)]),
             "elements": (Elements(), [(3, 4)]),
+            "lists": (Lists(), [(3, 4), ((), "int64", 6)], [(3, 4), ()]),
             "proposals": (Proposals(), [(2, 4, 4, 5), (2, 2)]),
             "asked_sizes": (Sizes(), [(3, 3, 7, 9)], [(2, 3, 8, 8)]),
         }

@@ -32,6 +32,15 @@ def set_reads_of_thread(reads):
     _thread.reads = reads
 
 
+def note_computed(owner, get, name):
+    """get(), of an object of the library's own: the Program of the capture under way, if any, holds as long as
+    it gives the same."""
+    value = get()
+    if _thread.reads is not None:
+        _thread.reads.computed(owner, get, name, value)
+    return value
+
+
 def capturing():
     """Whether a function is being captured on this thread."""
     return _thread.capturing > 0
@@ -40,7 +49,7 @@ def capturing():
 @contextlib.contextmanager
 def recording(program):
     """Records the ops of a block into a core Program."""
-    _core.program_begin(program)
+    _core.program_capture(program)
     _thread.capturing += 1
     try:
         yield

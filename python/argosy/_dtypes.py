@@ -50,3 +50,6 @@ SECOND_NAMES = {
     "cfloat": _core.complex64,
     "cdouble": _core.complex128,
 }
+# As attributes of their type, under the names that descriptions of programs give them: dtype.FLOAT32.
+for _dtype in DTYPES:
+    setattr(_core.dtype, dtype_name(_dtype).upper(), _dtype)

@@ -129,7 +129,11 @@ def no_dump(function, path):
 
 def alone_in(function, group):
     """Raises NotImplementedError if `group`, an argument of a function that divides its work among
-    processes, has other members than this process. False and None are fine."""
+    processes, has other members than this process. False and None are fine. ValueError if it is no group."""
+    if group not in (None, False) and not hasattr(group, "nranks"):
+        raise ValueError(
+            f"[{function}] group: expected a group, False or None, got {group!r}. Do this: leave it out."
+        )
     if group and getattr(group, "nranks", 1) > 1:
         raise NotImplementedError(
             f"[{function}] group: expected one of this process alone, got {group.nranks} members. Do"

@@ -62,7 +62,18 @@ def translate_to_pir(program):
     return program.clone()
 
 
-fake_value = None
+def fake_value():
+    """What stands for a gradient that there is none of.
+
+    Returns:
+        None: It is no value.
+
+    Example:
+        >>> argosy.pir.is_fake_value(argosy.pir.fake_value())
+        True
+    """
+
+
 __all__ = [
     "Block",
     "IrMapping",

@@ -96,6 +96,31 @@ PyObject* f_bound_states(PyObject*, PyObject* o) {
   });
 }
 
+// The eager tensors of the user that a Program reads, as state or as they are.
+PyObject* f_read_tensors(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    const auto program = program_of(o);
+    std::vector<Tensor> tensors;
+    for (const auto& s : program->states)
+      if (s.state->tensor.defined()) tensors.push_back(s.state->tensor);
+    for (const auto& c : program->constants)
+      if (!c.fixed) tensors.push_back(c.tensor);
+    return wrap_list(tensors);
+  });
+}
+
+// stop_gradient of each tensor of a list, as bytes.
+PyObject* f_stop_gradients(PyObject*, PyObject* list) {
+  return guarded_object([&]() -> PyObject* {
+    const Py_ssize_t n = PyList_GET_SIZE(list);
+    Py flags(check(PyBytes_FromStringAndSize(nullptr, n)));
+    char* to = PyBytes_AS_STRING(flags.get());
+    for (Py_ssize_t i = 0; i < n; ++i)
+      to[i] = impl_of(PyList_GET_ITEM(list, i))->stop_gradient ? 1 : 0;
+    return flags.release();
+  });
+}
+
 // (program, name, tensor): the state `name` is this tensor from now on.
 PyObject* f_bind_state(PyObject*, PyObject* const* a, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
@@ -129,6 +154,8 @@ PyMethodDef functions[] = {FAST("program_split", f_split),
                            FAST("program_inline", f_inline),
                            {"program_outputs", f_outputs, METH_O, nullptr},
                            {"program_bound_states", f_bound_states, METH_O, nullptr},
+                           {"program_read_tensors", f_read_tensors, METH_O, nullptr},
+                           {"stop_gradients", f_stop_gradients, METH_O, nullptr},
                            FAST("program_bind_state", f_bind_state),
                            {}};
 

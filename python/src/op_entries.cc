@@ -128,6 +128,8 @@ int64_t parse_int(const op::OpDef& op, const op::Field& f, PyObject* o) {
     return program::number_in(t).integer();
   }
   if (PyLong_CheckExact(o)) return number_of(op, f, o);
+  if (PyBool_Check(o))
+    fail_attr(op, f, "an int", o);  // where a switch was meant, or one argument too many
   if (PyFloat_Check(o)) {
     double v = PyFloat_AS_DOUBLE(o);
     if (v == std::floor(v) && std::abs(v) < 9e15) return static_cast<int64_t>(v);
@@ -158,11 +160,16 @@ double parse_real(const op::OpDef& op, const op::Field& f, PyObject* o) {
   return v;
 }
 
+// True, False, one of NumPy's, a tensor of one bool, and None, which is no. Numbers and lists are
+// no switches: they are arguments in the wrong place. [= Paddle]
 bool parse_bool(const op::OpDef& op, const op::Field& f, PyObject* o) {
   if (o == Py_True) return true;
-  if (o == Py_False) return false;
-  int v = PyObject_IsTrue(o);
-  if (v < 0 || PyUnicode_Check(o)) fail_attr(op, f, "a bool", o);
+  if (o == Py_False || o == Py_None) return false;
+  Py held;
+  const bool truth =
+      is_tensor(o) ? tensor_of(o).dtype() == DType::bool_ : PyBool_Check(number_in_array(o, held));
+  const int v = truth ? PyObject_IsTrue(o) : -1;
+  if (v < 0) fail_attr(op, f, "a bool", o);
   return v;
 }
 

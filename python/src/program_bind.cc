@@ -93,6 +93,20 @@ PyObject* f_begin(Args a) {
       std::make_unique<program::Recording>(a[0] == Py_None ? nullptr : program_of(a[0])));
   Py_RETURN_NONE;
 }
+// As program_begin, of a function that is to mean what it means as eager calls.
+PyObject* f_capture(Args a) {
+  recordings.push_back(std::make_unique<program::Recording>(program_of(a[0]), true));
+  Py_RETURN_NONE;
+}
+// Numbers of the inputs that need a gradient and were written in place.
+PyObject* f_written_inputs(Args a) {
+  Py numbers(check(PyList_New(0)));
+  for (size_t i : program_of(a[0])->builder().written_inputs()) {
+    Py number(check(PyLong_FromSize_t(i)));
+    if (PyList_Append(numbers.get(), number.get()) < 0) return nullptr;
+  }
+  return numbers.release();
+}
 PyObject* f_end(Args) {
   if (!recordings.empty()) recordings.pop_back();
   Py_RETURN_NONE;
@@ -367,6 +381,8 @@ PyMethodDef functions[] = {FUNCTION("program_new", f_new, 0),
                            FUNCTION("program_input", f_input, 4),
                            FUNCTION("program_state", f_state, 5),
                            FUNCTION("program_begin", f_begin, 1),
+                           FUNCTION("program_capture", f_capture, 1),
+                           FUNCTION("program_written_inputs", f_written_inputs, 1),
                            FUNCTION("program_end", f_end, 0),
                            FUNCTION("program_recording", f_recording, 0),
                            FUNCTION("program_set_role", f_set_role, 2),

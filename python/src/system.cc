@@ -6,6 +6,7 @@
 #include "argosy/kernels/cpu/libraries.h"
 #include "argosy/op/accelerator.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/program/builder.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -16,6 +17,11 @@ PyObject* f_set_default_dtype(PyObject*, PyObject* o) {
     DType t = to_dtype(o);
     ARGOSY_CHECK(kFloating.has(t), type)
         << "set_default_dtype: expected float16, bfloat16, float32 or float64, got " << t << '.';
+    ARGOSY_CHECK(!program::captures(), not_implemented)
+        << "set_default_dtype is called in a function that is captured, whose Program takes the "
+           "dtype "
+           "of the call. Do this: call it outside of the function, or name the dtype of what is "
+           "made.";
     op::set_default_dtype(t);
     Py_RETURN_NONE;
   });

@@ -429,8 +429,10 @@ PyObject* copy_from(PyObject* self, PyObject* other) {
     ARGOSY_CHECK(is_tensor(other), type)
         << "_copy_from: expected a Tensor, got " << Py_TYPE(other)->tp_name << '.';
     Tensor src = tensor_of(other);
-    if (src.symbolic() || dst.symbolic()) {
-      // A value of its own: what is written into src later stays there.
+    if (src.symbolic() || dst.symbolic() || program::captures()) {
+      // A value of its own: what is written into src later stays there. No gradient comes this way
+      // in eager mode.
+      op::GradMode follows(op::thread_state.grad_enabled && !program::captures());
       op::hooks.rebind(dst,
                        src.dtype() == dst.dtype() ? ops::assign(src) : ops::cast(src, dst.dtype()));
       Py_RETURN_NONE;

@@ -33,6 +33,10 @@ COVERS = {
     "array_join": "test_array_in_a_loop",
     "array_part": "test_array_in_a_loop",
     "array_take": "test_array_take",
+    "array_slice": "test_array_slice",
+    "array_place": "test_array_slice",
+    "array_chain": "test_array_chain",
+    "array_assign": "test_array_assign",
     "assert_true": "test_assert",
     "print_tensor": "test_print",
     "array_of_one": "test_array_in_a_loop",
@@ -314,6 +318,114 @@ def test_array_take():
     np.testing.assert_allclose(got[1].numpy(), 2 + 4 * X)
     with pytest.raises(IndexError, match="from 0 to 1, got 2"):
         r.run([tensor(X)], [long])
+
+
+LAST = 2**63 - 1
+SLICES = [
+    (0, LAST, 1), (1, 3, 1), (-2, LAST, 1), (0, -1, 2), (3, 1, 1), (-99, 99, 3), (99, 120, 1),
+    (LAST, -LAST - 1, -1), (-2, 0, -2), (0, LAST, -1), (LAST, -LAST - 1, -LAST - 1), (0, LAST, LAST),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("begin, end, step", SLICES)
+def test_array_slice(begin, end, step):
+    taken = list(range(5))[begin:end:step]
+
+    def build(x):
+        part = _core.ops.array_slice(
+            create_array("float64", [x * x * float(k + 1) for k in range(5)]),
+            *map(count, (5, begin, end)),
+            step,
+        )
+        back = _core.ops.array_place(part, *map(count, (5, begin, end)), step)
+        length = array_length(part)
+        # All five, those that were not taken as nothing.
+        sums = [_core.ops.array_element_or_zeros(back, count(k), x) for k in range(5)]
+        return [length, *sums, sum(y * float(k + 1) for k, y in enumerate(sums)).sum()]
+
+    (length, *sums, _), (g,), (gg,) = evaluate(build, [X])
+    assert length == len(taken)
+    weight = 0
+    for k, y in enumerate(sums):
+        np.testing.assert_allclose(y, X * X * (k + 1) * (k in taken))
+        weight += (k + 1) ** 2 * (k in taken)
+    np.testing.assert_allclose(g, 2 * weight * X)
+    np.testing.assert_allclose(gg, 2 * weight * np.ones(3))
+
+
+def test_an_array_of_a_gradient_that_ends_early_is_sliced():
+    with Recorder() as r:
+        x = r.input([3], "float64")
+        array = create_array("float64", [x])  # one of three elements that are counted
+        back = _core.ops.array_slice(array, *map(count, (3, LAST, -LAST - 1)), -1)
+        zero = _core.ops.array_element_or_zeros(back, count(0), x)
+        only = _core.ops.array_element_or_zeros(back, count(2), x)
+        got = r.run([tensor(X)], [array_length(back), zero, only])
+    assert got[0].item() == 3 and not got[1].numpy().any()
+    np.testing.assert_array_equal(got[2].numpy(), X)
+
+
+def test_what_cannot_be_sliced():
+    array = _core.ops.array_new("float64")
+    with pytest.raises(ValueError, match=r"\[array_slice\] slice step cannot be zero"):
+        _core.ops.array_slice(array, count(0), count(0), count(0), 0)
+    with pytest.raises(ValueError, match=r"\[array_slice\] length: expected 0 or more, got -1"):
+        _core.ops.array_slice(array, count(-1), count(0), count(0), 1)
+    with pytest.raises(ValueError, match=r"\[array_place\] an array holds up to 67108864 elements"):
+        _core.ops.array_place(array, count(LAST), count(0), count(0), 1)
+    with pytest.raises(ValueError, match=r"\[array_slice\] an array holds up to"):
+        _core.ops.array_slice(array, count(LAST), count(LAST), count(0), -1)
+    with pytest.raises(ValueError, match=r"\[array_slice\] one integer is expected, got"):
+        _core.ops.array_slice(array, count(0), argosy.full([2], 0, "int64"), count(0), 1)
+    with pytest.raises(ValueError, match=r"\[array_chain\] an array holds up to"):
+        _core.ops.array_chain(array, count(-1), array)
+    with pytest.raises(
+        TypeError, match=r"\[array_chain\] expected arrays of one dtype, got float64"
+    ):
+        _core.ops.array_chain(array, count(0), _core.ops.array_new("float32"))
+    with pytest.raises(TypeError, match=r"array_assign"):
+        _core.ops.array_assign(array, tensor(X))
+
+
+def test_array_chain():
+    def build(x, y):
+        both = _core.ops.array_chain(
+            create_array("float64", [x * x, x]), count(2), create_array("float64", [y * y, y, x])
+        )
+        both._element = ([3], x.dtype)
+        joined = tensor_array_to_tensor(both, 0, True)[0]
+        weights = tensor(np.arange(1.0, 6.0).reshape(5, 1))
+        return [joined, (joined * weights).sum()]
+
+    (joined, _), (gx, gy), (ggx, ggy) = evaluate(build, [X, W])
+    np.testing.assert_allclose(joined, [X * X, X, W * W, W, X])
+    np.testing.assert_allclose(gx, 2 * X + 2 + 5)
+    np.testing.assert_allclose(gy, 6 * W + 4)
+    np.testing.assert_allclose(ggx, np.full(3, 2.0))
+    np.testing.assert_allclose(ggy, np.full(3, 6.0))
+
+
+def test_array_assign():
+    """In place: also where a loop does it with an array of the block around it."""
+
+    def build(x):
+        array = create_array("float64", [x, x * x, x * 3.0])
+        i = count(0)
+
+        def body(i):
+            n = array_length(array)[0]
+            _core.ops.array_assign(array, _core.ops.array_slice(array, n, count(1), count(LAST), 1))
+            return [i + 1]
+
+        while_loop(lambda i: i < count(2), body, [i])
+        length = array_length(array)
+        return [length, array_read(array, count(0)), array_read(array, count(0)).square().sum()]
+
+    (length, y, _), (g,), (gg,) = evaluate(build, [X])
+    assert length == 1
+    np.testing.assert_allclose(y, 3 * X)
+    np.testing.assert_allclose(g, 18 * X)
+    np.testing.assert_allclose(gg, np.full(3, 18.0))
 
 
 def test_assert():

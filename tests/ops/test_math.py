@@ -1,7 +1,9 @@
 """Elementwise ops of the math family."""
 
 import numpy as np
+import pytest
 import scipy.special as sp
+from tests.ops.arrays import array, tensor
 from tests.ops.harness import ALL, COMPLEX, FLOAT, INT, SIGNED, A, Case, table_tests
 
 import argosy
@@ -61,9 +63,11 @@ ARITHMETIC = [
     Case("pow", [A(2, 3, low=-3, high=4), A(2, 3, low=0, high=4)], ref=lambda x, y: x ** y,
          dtypes=INT, elementwise=True, grad=False),
     *[Case("pow", [POSITIVE, e], ref=lambda x, y: x ** y, dtypes=FLOAT, tol=4, note=f"to {e}")
-      for e in (2, 3, 0.5, -0.5, -1, 0, 1, 2.5, -2)],
+      for e in (2, 3, 4, 5, 6, 0.5, -0.5, -1, 0, 1, 2.5, -2, -3, -4)],
     Case("pow", [A(2, 3, low=-3), 2], ref=lambda x, y: x ** y, dtypes=SIGNED, grad=False,
          note="integers to 2"),
+    *[Case("pow", [A(2, 3, low=-3, high=4), e], ref=lambda x, y: x ** y, dtypes=INT, grad=False,
+           note=f"integers to {e}") for e in (3, 4, 5)],
     Case("maximum", UNLIKE, ref=np.maximum, elementwise=True),
     Case("minimum", UNLIKE, ref=np.minimum, elementwise=True),
     Case("fmax", UNLIKE, ref=np.fmax, elementwise=True),
@@ -330,6 +334,47 @@ COMBINED = [
 CASES = [*ARITHMETIC, *COMPARISON, *FUNCTIONS, *LIMITS, *COMPLEX_PARTS, *COMBINED]
 
 test_values, test_gradients, test_errors = table_tests(CASES)
+
+
+@pytest.mark.parametrize("dtype", INT)
+def test_divisions_of_integers_are_exact_for_all_sizes(dtype):
+    rng = np.random.RandomState(1)
+    info = np.iinfo(dtype)
+    special = [0, 1, 2, 3, 7, info.max, info.max - 1, info.min, info.min + 1, info.max // 2]
+    if info.bits == 64:
+        special += [2**52, 2**52 - 1, 2**52 + 1, 2**53 + 1, 3 * 2**50, 2**62 + 1]
+        special += [-(2**52), -(2**52) - 1] if info.min else []
+    special = np.array(special + ([-1, -2, -3] if info.min else []), dtype)
+    bits = rng.randint(1, info.bits, 3000)
+    random = (rng.randint(0, 2**62, 3000) >> (62 - np.minimum(bits, 61))) & int(info.max >> 1)
+    random = random.astype(dtype) * rng.choice([1, -1] if info.min else [1], 3000).astype(dtype)
+    a = np.concatenate([np.repeat(special, len(special)), random])
+    b = np.concatenate([np.tile(special, len(special)), rng.permutation(random)])
+    # One number that needs care sends its block another way: blocks with and without such.
+    plain = (np.abs(a.astype("float64")) < 2**51) & (np.abs(b.astype("float64")) < 2**51) & (b != 0)
+    plain &= b != -1 if info.min else plain
+    for chosen in (b != 0, plain):
+        p, d = [int(v) for v in a[chosen]], [int(v) for v in b[chosen]]
+        x, y = tensor(a[chosen]), tensor(b[chosen])
+
+        def wrapped(values):
+            values = [(v - info.min) % 2**info.bits + info.min for v in values]
+            return np.array(values, object).astype(dtype)
+
+        def rest(n, m):
+            return abs(n) % abs(m) * (-1 if n < 0 else 1)
+
+        for op, want in (
+            (argosy.floor_divide, [n // m for n, m in zip(p, d)]),
+            (argosy.remainder, [n % m for n, m in zip(p, d)]),
+            (
+                lambda x, y: argosy.divide(x, y, rounding_mode="trunc"),
+                [(n - rest(n, m)) // m for n, m in zip(p, d)],
+            ),
+        ):
+            np.testing.assert_array_equal(array(op(x, y)), wrapped(want), err_msg=str(op))
+    with pytest.raises(ValueError, match="integer division by zero"):
+        argosy.floor_divide(tensor(np.ones(600, dtype)), tensor(np.arange(600).astype(dtype)))
 
 
 def test_remainders_of_float32_are_exact():

@@ -151,3 +151,16 @@ def test_ranges_are_lists():
 def test_diagonals_beyond_the_matrix():
     for offset in (4, -(2**63), 2**63 - 1):
         assert argosy.diagonal(argosy.ones([3, 4, 2]), offset).shape == [2, 0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: argosy.gather(x, i),
+        lambda x, i: argosy.gather(x.unsqueeze(0), i, axis=1),
+        lambda x, i: argosy.index_select(x, i),
+    ],
+)
+def test_rows_out_of_range_are_told_by_the_names_that_are_called(call):
+    with pytest.raises(IndexError, match=r"\[gather, index_select\] index 5 is out of range"):
+        call(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([0, 5]))

@@ -31,6 +31,40 @@ def test_gradients_called_by_themselves(name):
         GRADIENTS[name]()
 
 
+def test_places_of_maxima_have_the_shape_of_their_values():
+    places = paddle.zeros([1, 2, 0], "int32")
+    with pytest.raises(
+        ValueError, match=r"\[max_unpool1d\] indices does not fit the other operands"
+    ):
+        ops.max_unpool1d(f(1, 2, 1), places, [2])
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("index", [None, slice(None), (slice(None), slice(1, 3))])
+def test_values_that_do_not_broadcast_to_a_slice(known, index):
+    refused = pytest.raises(ValueError, match=r"\[assign\] a value of shape .* does not broadcast")
+    with refused:
+        f(2, 5).__setitem__(index, f(3, 1))
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()):
+            x = paddle.static.data("x", [2, 5], "float32") * 1
+            value = paddle.static.data("value", [3 if known else -1, 1], "float32")
+            if known:
+                with refused:
+                    x[index] = value
+                return
+            x[index] = value
+            feed = {"x": np.ones([2, 5], "float32"), "value": np.ones([3, 1], "float32")}
+            with refused:
+                paddle.static.Executor().run(feed=feed, fetch_list=[x])
+            feed["value"] = np.zeros([2, 1], "float32")
+            (written,) = paddle.static.Executor().run(feed=feed, fetch_list=[x])
+            assert written[:, 1].tolist() == [0, 0]
+    finally:
+        paddle.disable_static()
+
+
 def loops_of_one_dtype():
     """Ops of several operands that broadcast and are not cast to a common dtype first."""
     return [

@@ -11,6 +11,7 @@ from enum import Enum
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
+from argosy._op_names import PADDLE_NAMES
 from argosy._support import unsupported
 
 __all__ = [
@@ -281,6 +282,11 @@ def check_layer_numerics(func):
     return checked
 
 
+# The calls that were counted last, as Paddle gives them to programs: its name of the op -> numbers in FP16,
+# BF16, FP32 and others, with commas between them.
+_counted = {}
+
+
 def enable_operator_stats_collection():
     """Counts calls of ops by the dtype that they compute in, until
     :func:`disable_operator_stats_collection` prints them.
@@ -294,6 +300,7 @@ def enable_operator_stats_collection():
         >>> "ones" in text.getvalue()
         True
     """
+    _counted.clear()
     _core.start_dtype_counts()
 
 
@@ -309,6 +316,8 @@ def disable_operator_stats_collection():
         True
     """
     counts = _core.stop_dtype_counts()
+    for name, *calls in counts:
+        _counted[PADDLE_NAMES.get(name.rstrip("_"), name)] = ",".join(map(str, calls))
     heads = ("FP16 Calls", "BF16 Calls", "FP32 Calls", "Other Calls")
     width = max([40, *(len(name) for name, *_ in counts)])
     lines = [" op list ".center(width + 72, "-")]
@@ -317,6 +326,20 @@ def disable_operator_stats_collection():
         lines.append("  " + " | ".join([name.ljust(width), *(str(n).ljust(15) for n in calls)]))
     lines.append(f" op count: {len(counts)} ".center(width + 72, "-"))
     print("\n".join(lines))
+
+
+def get_low_precision_op_list():
+    """The calls that were counted last.
+
+    Returns:
+        dict[str, str]: Paddle's name of the op -> its calls in FP16, BF16, FP32 and others: "0,0,2,0".
+    """
+    return dict(_counted)
+
+
+def clear_low_precision_op_list():
+    """Forgets them."""
+    _counted.clear()
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Running gradients."""
 
 from argosy import _backward, _core
+from argosy._capturing import capturing
 from argosy._support import ArgumentError, checked_seeds, checked_tensors, no_dump
 
 
@@ -99,7 +100,10 @@ def grad(
     else:
         stops = checked_tensors("grad", "no_grad_vars", stops)
     if any(t._symbolic for t in outputs):
-        return _recorded_grad(outputs, inputs, seeds, allow_unused, stops)
+        found = _recorded_grad(outputs, inputs, seeds, allow_unused, stops)
+        if not create_graph and capturing():  # as eager: no gradient goes through the results
+            found = [g if g is None else g.detach() for g in found]
+        return found
     return _core.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused, stops)
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 from argosy import _core, device
-from argosy._framework import get_flags, set_flags
+from argosy._framework import disable_signal_handler, get_flags, set_flags  # noqa: F401
 from argosy._programs import scope
 from argosy._support import EOFException, no_effect  # noqa: F401
 from argosy.amp import is_bfloat16_supported, is_float16_supported  # noqa: F401
+from argosy.amp.debugging import (  # noqa: F401
+    clear_low_precision_op_list,
+    get_low_precision_op_list,
+)
 from argosy.device import (  # noqa: F401
     CPUPlace,
     CUDAPinnedPlace,
@@ -31,64 +35,29 @@ from argosy.tensor.random import Generator
 from argosy.tensor.var_desc import VarDesc  # noqa: F401
 
 from . import op_roles as op_proto_and_checker_maker  # noqa: F401
+from .prim_switches import (  # noqa: F401
+    _add_skip_comp_ops,
+    _check_and_set_prim_vjp_skip_default_ops,
+    _clear_prim_vjp_skip_default_ops,
+    _enable_prim_dynamic_shape,
+    _is_all_prim_enabled,
+    _is_bwd_prim_enabled,
+    _is_eager_prim_enabled,
+    _is_fwd_prim_enabled,
+    _remove_skip_comp_ops,
+    _set_bwd_prim_blacklist,
+    _set_prim_all_enabled,
+    _set_prim_backward_blacklist,
+    _set_prim_backward_enabled,
+    _set_prim_forward_blacklist,
+    _set_prim_forward_enabled,
+    set_prim_eager_enabled,
+)
 
 
 class EnforceNotMet(Exception):
     """What Paddle raises for errors of no category. All errors here have one, so nothing raises it: programs
     may name it in ``except``."""
-
-
-# Whether operations, gradients of Programs and eager gradients are written by parts. They are the same
-# either way here: compositions and gradient rules are functions over ops, which passes take apart at need.
-# The switches are kept for programs that read them back.
-_prim = {"forward": False, "backward": False, "eager": False}
-
-
-def _set_prim(kind, value, print_flag):
-    _prim[kind] = bool(value)
-    if print_flag:
-        print(f"{kind} prim enabled: ", _prim[kind])
-
-
-def _set_prim_forward_enabled(value, print_flag=False):
-    """What _is_fwd_prim_enabled says from now on."""
-    _set_prim("forward", value, print_flag)
-
-
-def _set_prim_backward_enabled(value, print_flag=False):
-    """What _is_bwd_prim_enabled says from now on."""
-    _set_prim("backward", value, print_flag)
-
-
-def set_prim_eager_enabled(value, print_flag=False):
-    """What _is_eager_prim_enabled says from now on."""
-    _set_prim("eager", value, print_flag)
-
-
-def _set_prim_all_enabled(value, print_flag=False):
-    """Sets the switches of operations and of gradients."""
-    _set_prim_forward_enabled(value, print_flag)
-    _set_prim_backward_enabled(value, print_flag)
-
-
-def _is_fwd_prim_enabled():
-    """What _set_prim_forward_enabled was told."""
-    return _prim["forward"]
-
-
-def _is_bwd_prim_enabled():
-    """What _set_prim_backward_enabled was told."""
-    return _prim["backward"]
-
-
-def _is_eager_prim_enabled():
-    """What set_prim_eager_enabled was told."""
-    return _prim["eager"]
-
-
-def _is_all_prim_enabled():
-    """Whether the switches of operations and of gradients are both on."""
-    return _prim["forward"] and _prim["backward"]
 
 
 class _Names:
@@ -198,6 +167,135 @@ def get_cuda_device_count():
 def default_cpu_generator():
     """The generator that random ops draw from."""
     return Generator()
+
+
+def kEmptyVarName():
+    """The name that stands for no variable.
+
+    Returns:
+        str: "@EMPTY@".
+    """
+    return "@EMPTY@"
+
+
+empty_var_name = kEmptyVarName
+
+
+def grad_var_suffix():
+    """What is behind the name of a variable in that of its gradient.
+
+    Returns:
+        str: "@GRAD".
+    """
+    return "@GRAD"
+
+
+def size_of_dtype(dtype):
+    """Bytes of one element.
+
+    Args:
+        dtype (dtype): Of the elements.
+
+    Returns:
+        int: Their number.
+
+    Example:
+        >>> argosy.base.core.size_of_dtype(argosy.float32)
+        4
+    """
+    return _core.dtype(dtype).itemsize
+
+
+def broadcast_shape(x_shape, y_shape):
+    """The shape of the result of an operation on two shapes.
+
+    Args:
+        x_shape, y_shape (list[int]): They.
+
+    Returns:
+        list[int]: It.
+
+    Raises:
+        ValueError: They do not fit.
+
+    Example:
+        >>> argosy.base.core.broadcast_shape([2, 1], [3])
+        [2, 3]
+    """
+    from argosy.tensor import broadcast_shape
+
+    return broadcast_shape(x_shape, y_shape)
+
+
+def from_dlpack(dlpack):
+    """The tensor in a capsule, whose memory it shares.
+
+    Args:
+        dlpack (PyCapsule): What ``Tensor.__dlpack__`` or ``DenseTensor._to_dlpack`` gave.
+
+    Returns:
+        DenseTensor: It.
+
+    Raises:
+        TypeError: It is no capsule.
+    """
+    from argosy.utils.dlpack import from_dlpack as tensor_of
+
+    return scope.DenseTensor(tensor_of(dlpack))
+
+
+def avx_supported():
+    """Whether the CPU has AVX.
+
+    Returns:
+        bool: That.
+    """
+    return "avx" in _core.cpu_features() or supports_avx512f()
+
+
+def is_compiled_with_mkldnn():
+    """Whether oneDNN is in this build.
+
+    Returns:
+        bool: False.
+    """
+    return False
+
+
+is_compiled_with_onednn = is_compiled_with_mkldnn
+is_compiled_with_nccl = is_compiled_with_cuda
+
+
+def get_all_device_type():
+    """Names of the kinds of devices that libraries have brought.
+
+    Returns:
+        list[str]: They.
+
+    Example:
+        >>> argosy.base.core.get_all_device_type()
+        []
+    """
+    return device.get_all_custom_device_type() or []
+
+
+get_all_custom_device_type = get_all_device_type
+
+
+def get_available_device():
+    """The devices of these kinds.
+
+    Returns:
+        list[str]: Such as "fancy:0".
+
+    Example:
+        >>> argosy.base.core.get_available_device()
+        []
+    """
+    return device.get_available_custom_device() or []
+
+
+get_available_custom_device = get_available_device
 
 
 DenseTensor = LoDTensor = scope.DenseTensor
@@ -331,6 +429,9 @@ def has_comp_grad_op_maker(op_type):
         ValueError: There is no such type.
     """
     return _kind(op_type).differentiable
+
+
+has_non_empty_grad_op_maker = has_comp_grad_op_maker
 
 
 def has_empty_grad_op_maker(op_type):

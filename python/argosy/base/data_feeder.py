@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._framework import in_dynamic_mode
 from argosy._programs.mode import default_main_program
 from argosy._support import need_type, no_effect
 from argosy.io.dataloader.generated import GeneratorLoader
+
+from .dtype_tables import (  # noqa: F401
+    _PADDLE_DTYPE_2_NUMPY_DTYPE,
+    _PADDLE_PIR_DTYPE_2_NUMPY_DTYPE,
+)
 
 __all__ = ["DataFeeder"]
 
@@ -37,7 +43,7 @@ def convert_dtype(dtype):
 
 
 def check_type(input, input_name, expected_type, op_name, extra_message=""):
-    """Checks the type of an argument.
+    """Checks the type of an argument while a Program is built. In dynamic mode nothing is checked, as in Paddle.
 
     Args:
         input (object): The argument.
@@ -52,6 +58,8 @@ def check_type(input, input_name, expected_type, op_name, extra_message=""):
     Example:
         >>> argosy.base.data_feeder.check_type(3, "axis", int, "sum")
     """
+    if in_dynamic_mode():
+        return
     if not isinstance(input, expected_type):
         raise TypeError(
             f"[{op_name}] {input_name}: expected {expected_type}, got {type(input)}. Do "
@@ -60,7 +68,7 @@ def check_type(input, input_name, expected_type, op_name, extra_message=""):
 
 
 def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=""):
-    """Checks a dtype.
+    """Checks a dtype while a Program is built, as check_type does.
 
     Args:
         input_dtype (dtype | str): It.
@@ -75,6 +83,8 @@ def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=
     Example:
         >>> argosy.base.data_feeder.check_dtype("float32", "x", ["float32", "float64"], "sum")
     """
+    if in_dynamic_mode():
+        return
     name = convert_dtype(input_dtype)
     expected = [expected_dtype] if isinstance(expected_dtype, str) else expected_dtype
     if name not in expected:
@@ -85,7 +95,7 @@ def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=
 
 
 def check_variable_and_dtype(input, input_name, expected_dtype, op_name, extra_message=""):
-    """Checks that an argument is a tensor of certain dtypes.
+    """Checks that an argument is a tensor of certain dtypes while a Program is built, as check_type does.
 
     Args:
         input (Tensor): The argument.
@@ -101,7 +111,7 @@ def check_variable_and_dtype(input, input_name, expected_dtype, op_name, extra_m
         >>> argosy.base.data_feeder.check_variable_and_dtype(argosy.ones([2]), "x", ["float32"], "sum")
     """
     check_type(input, input_name, Tensor, op_name, extra_message)
-    check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)
+    check_dtype(getattr(input, "dtype", None), input_name, expected_dtype, op_name, extra_message)
 
 
 class DataFeeder:

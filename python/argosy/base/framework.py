@@ -23,6 +23,7 @@ from argosy.device import (  # noqa: F401
 from argosy.nn.layer._helper import create_parameter  # noqa: F401
 
 from . import unique_name  # noqa: F401
+from .dtype_tables import dtype_to_str, paddle_type_to_proto_type  # noqa: F401
 from .param_attr import ParamAttr  # noqa: F401
 from .parameter import (  # noqa: F401  (_rebuild_parameter: pickled files name it here)
     EagerParamBase,
@@ -193,6 +194,63 @@ def convert_np_dtype_to_dtype_(np_dtype):
         paddle.float32
     """
     return _core.dtype(np_dtype)
+
+
+convert_np_dtype_to_proto_type = convert_to_proto_type = convert_np_dtype_to_dtype_
+
+EMPTY_VAR_NAME, TEMP_VAR_NAME = "@EMPTY@", "@TEMP@"
+GRAD_VAR_SUFFIX, ZERO_VAR_SUFFIX = "@GRAD", "@ZERO"
+CONTROL_DEP_VAR_PREFIX = "__control_var"
+
+
+def in_pir_executor_mode():
+    """Whether the executor turns Programs of named variables into ones of values: they are such already.
+
+    Returns:
+        bool: False.
+    """
+    return False
+
+
+def _get_paddle_place_list(places):
+    """Places of a list of places and their names.
+
+    Args:
+        places (list[Place | str]): They.
+
+    Returns:
+        list[Place]: They.
+
+    Raises:
+        TypeError: It is no list or tuple.
+        ValueError: A name means no place.
+    """
+    if not isinstance(places, (list, tuple)):
+        raise TypeError(
+            f"[places] expected a list or tuple, got {type(places).__name__}. Do this: put it into a list."
+        )
+    return [_get_paddle_place(place) for place in places]
+
+
+@contextlib.contextmanager
+def flag_guard(flag_name, flag_value):
+    """Gives a switch of the process a value within the context.
+
+    Args:
+        flag_name (str): The switch.
+        flag_value (object): Its value within.
+
+    Example:
+        >>> with argosy.base.framework.flag_guard("FLAGS_check_nan_inf", True):
+        ...     print(argosy.get_flags("FLAGS_check_nan_inf"))
+        {'FLAGS_check_nan_inf': True}
+    """
+    before = get_flags(flag_name)
+    set_flags({flag_name: flag_value})
+    try:
+        yield
+    finally:
+        set_flags(before)
 
 
 # What values of each kind of attribute are made of; other kinds stay as they are.

@@ -12,19 +12,38 @@ from argosy._core import (
 )
 
 __all__ = [
+    "ColWiseParallel",
     "CommunicationError",
     "CommunicationTimeout",
+    "ContextParallel",
+    "ConvParallel",
     "CountFilterEntry",
     "DataParallel",
+    "DistAttr",
     "Group",
+    "LocalLayer",
     "P2POp",
     "ParallelEnv",
     "ParallelMode",
+    "PrepareContextParallel",
+    "PrepareLayerInput",
+    "PrepareLayerOutput",
     "ProbabilityEntry",
     "RankLostError",
     "RanksDisagreeError",
     "ReduceOp",
+    "RowWiseParallel",
+    "SequenceParallelBegin",
+    "SequenceParallelDisable",
+    "SequenceParallelEnable",
+    "SequenceParallelEnd",
+    "ShardedStateDict",
+    "ShardedWeight",
+    "ShardingStage1",
+    "ShardingStage2",
+    "ShardingStage3",
     "ShowClickEntry",
+    "SplitPoint",
     "all_gather",
     "all_gather_object",
     "all_reduce",
@@ -34,6 +53,8 @@ __all__ = [
     "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
+    "build_sharded_state_dict",
+    "create_nccl_config",
     "destroy_process_group",
     "gather",
     "get_backend",
@@ -50,18 +71,25 @@ __all__ = [
     "isend",
     "load_merged_state_dict",
     "load_state_dict",
+    "local_map",
     "new_group",
+    "parallelize",
     "recv",
     "recv_object_list",
     "reduce",
     "reduce_scatter",
+    "restart_process_group",
     "save_state_dict",
     "scatter",
     "scatter_object_list",
     "send",
     "send_object_list",
+    "shard_scaler",
+    "shard_weight",
+    "shutdown_process_group",
     "spawn",
     "stream",
+    "to_distributed",
     "wait",
 ]
 
@@ -80,12 +108,18 @@ class ParallelMode:
 _PACKAGES = ("auto_parallel", "collective", "fleet", "launch", "rpc", "sharding")
 _HOMES = {
     "_dataset": "InMemoryDataset QueueDataset",
-    "_groups": "Group destroy_process_group get_backend get_group is_initialized new_group",
+    "_groups": """
+        Group create_nccl_config destroy_process_group get_backend get_group is_initialized new_group
+        restart_process_group shutdown_process_group
+    """,
     "_spawn": "spawn",
     "auto_parallel": """
-        DistModel Partial Placement ProcessMesh ReduceType Replicate Shard Strategy dtensor_from_fn
-        get_mesh reshard set_mesh shard_dataloader shard_layer shard_optimizer split to_static
-        unshard_dtensor
+        ColWiseParallel ContextParallel ConvParallel DistAttr DistModel LocalLayer Partial Placement
+        PrepareContextParallel PrepareLayerInput PrepareLayerOutput ProcessMesh ReduceType Replicate
+        RowWiseParallel SequenceParallelBegin SequenceParallelDisable SequenceParallelEnable
+        SequenceParallelEnd Shard ShardingStage1 ShardingStage2 ShardingStage3 SplitPoint Strategy
+        dtensor_from_fn get_mesh local_map parallelize reshard set_mesh shard_dataloader shard_layer
+        shard_optimizer shard_scaler split to_distributed to_static unshard_dtensor
     """,
     "auto_parallel.api": "shard_tensor",  # that of auto_parallel takes other arguments
     "checkpoint": "load_merged_state_dict load_state_dict save_state_dict",
@@ -98,6 +132,7 @@ _HOMES = {
     "parallel": """
         DataParallel ParallelEnv get_rank get_world_size init_parallel_env is_available
     """,
+    "sharded_weight": "ShardedStateDict ShardedWeight build_sharded_state_dict shard_weight",
     "parallel_with_gloo": "gloo_barrier gloo_init_parallel_env gloo_release",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -335,6 +335,57 @@ def destroy_process_group(group=None):
         _alone = None
 
 
+def shutdown_process_group(group=None):
+    """Would free what a group holds on GPUs until it is used again: a group holds nothing there, and stays.
+
+    Args:
+        group (Group, optional): All groups by default.
+
+    Raises:
+        TypeError: It is none.
+
+    Example:
+        >>> argosy.distributed.shutdown_process_group()
+    """
+    if group is not None:
+        need_type("distributed.shutdown_process_group", "group", group, Group, "pass a group")
+
+
+def restart_process_group(group=None):
+    """Undoes shutdown_process_group, after which a group is as it was.
+
+    Args:
+        group (Group, optional): All groups by default.
+
+    Raises:
+        TypeError: It is none.
+
+    Example:
+        >>> argosy.distributed.restart_process_group()
+    """
+    if group is not None:
+        need_type("distributed.restart_process_group", "group", group, Group, "pass a group")
+
+
+def create_nccl_config(nccl_config=None):
+    """Settings of NCCL: none, as tensors go through shared memory and by TCP.
+
+    Args:
+        nccl_config (dict, optional): No effect.
+
+    Returns:
+        None: What new_group takes as nccl_config.
+
+    Example:
+        >>> argosy.distributed.create_nccl_config()
+    """
+    no_effect(
+        "distributed.create_nccl_config",
+        "tensors do not go by NCCL",
+        nccl_config=(nccl_config, None),
+    )
+
+
 # Threads of groups end before the interpreter does.
 atexit.register(destroy_process_group)
 

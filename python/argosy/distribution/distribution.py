@@ -25,6 +25,10 @@ def sizes_of(shape):
         return [int(size) for size in shape.tolist()]
     if isinstance(shape, (int, Tensor)):
         shape = [shape] if isinstance(shape, int) or shape.ndim == 0 else _tensor.unstack(shape)
+    if isinstance(shape, (str, bytes)):
+        raise TypeError(
+            f"[sample] shape: expected a list or tuple of ints, got {shape!r}. Do this: pass one, such as [2, 3]."
+        )
     return [size if isinstance(size, Tensor) and size._symbolic else int(size) for size in shape]
 
 
@@ -32,6 +36,11 @@ def as_parameter(value, dtype=None):
     """A parameter of a distribution as a floating-point tensor; numbers take the default dtype."""
     if isinstance(value, Tensor):
         return value if value.dtype in _CONTINUOUS else value.astype(_core.get_default_dtype())
+    if isinstance(value, complex):
+        raise TypeError(
+            f"[distribution] a parameter is a real number, an array or a Tensor: got {value!r}. Do this:"
+            " pass its real part, or use Normal, whose loc may be complex."
+        )
     kind = getattr(value, "dtype", None)
     return _tensor.to_tensor(
         value, dtype or (kind if kind in _NAMES else _core.get_default_dtype())
@@ -223,6 +232,11 @@ class Distribution:
 
     def _value(self, value):
         return value if isinstance(value, Tensor) else as_parameter(value)
+
+    def _number(self, value, like):
+        """_value, of the dtype of a parameter where it is an integer."""
+        value = self._value(value)
+        return value if value.is_floating_point() else value.astype(like.dtype)
 
     def __repr__(self):
         batch, event = list(self._batch_shape), list(self._event_shape)

@@ -67,7 +67,7 @@ class Gumbel(TransformedDistribution):
 
     def log_prob(self, value):
         """Logarithm of the density at value."""
-        z = (self._value(value) - self.loc) / self.scale
+        z = (self._number(value, self.loc) - self.loc) / self.scale
         return -(z + tensor.exp(-z)) - tensor.log(self.scale)
 
     def cdf(self, value):
@@ -79,7 +79,7 @@ class Gumbel(TransformedDistribution):
         Returns:
             Tensor of value's shape broadcast with the batch.
         """
-        return tensor.exp(-tensor.exp(-(self._value(value) - self.loc) / self.scale))
+        return tensor.exp(-tensor.exp(-(self._number(value, self.loc) - self.loc) / self.scale))
 
     def entropy(self):
         """``log(scale) + 1 + Euler's constant``."""

@@ -87,7 +87,16 @@ def _families(p, q):
 
 @register_kl(Normal, Normal)
 def _normal(p, q):
+    if p._complex != q._complex:
+        raise ValueError(
+            "[kl_divergence] both distributions are of real or both of complex numbers: got"
+            f" {p.loc.dtype} and {q.loc.dtype}. Do this: make both means complex."
+        )
     ratio = (p.scale / q.scale) ** 2
+    if p._complex:
+        apart = p.loc - q.loc
+        squares = tensor.real(apart) ** 2 + tensor.imag(apart) ** 2
+        return ratio + squares / q.variance - 1 - tensor.log(ratio)
     distance = ((p.loc - q.loc) / q.scale) ** 2
     return 0.5 * (ratio + distance - 1 - tensor.log(ratio))
 

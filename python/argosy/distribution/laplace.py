@@ -46,7 +46,7 @@ class Laplace(Distribution):
 
     def log_prob(self, value):
         """Logarithm of the density at value."""
-        value = self._value(value)
+        value = self._number(value, self.loc)
         return -tensor.log(2 * self.scale) - tensor.abs(value - self.loc) / self.scale
 
     def entropy(self):
@@ -62,7 +62,7 @@ class Laplace(Distribution):
         Returns:
             Tensor of value's shape broadcast with the batch.
         """
-        z = (self._value(value) - self.loc) / self.scale
+        z = (self._number(value, self.loc) - self.loc) / self.scale
         return 0.5 - 0.5 * tensor.sign(z) * tensor.expm1(-tensor.abs(z))
 
     def icdf(self, value):
@@ -74,7 +74,7 @@ class Laplace(Distribution):
         Returns:
             Tensor of value's shape broadcast with the batch.
         """
-        centred = self._value(value) - 0.5
+        centred = self._number(value, self.loc) - 0.5
         return self.loc - self.scale * tensor.sign(centred) * tensor.log1p(-2 * centred.abs())
 
     def rsample(self, shape=()):

@@ -54,7 +54,7 @@ class Uniform(Distribution):
 
     def prob(self, value):
         """``1 / (high - low)`` inside the interval, 0 outside."""
-        value = self._value(value)
+        value = self._number(value, self.low)
         inside = (self.low < value).astype(value.dtype) * (value < self.high).astype(value.dtype)
         return inside / (self.high - self.low)
 

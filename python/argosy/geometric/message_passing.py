@@ -27,7 +27,10 @@ def gather_rows(message, index, count, reduce_op):
             return total
         ones = tensor.ones(sizes[:1], dtype=message.dtype)
         counts = tensor.index_add(tensor.zeros([count], dtype=message.dtype), index, 0, ones)
-        return total / counts.clip(1).reshape([-1] + [1] * (message.ndim - 1))
+        counts = counts.clip(1).reshape([-1] + [1] * (message.ndim - 1))
+        if message.is_integer():  # rounded towards 0
+            return (total.astype("float64") / counts.astype("float64")).astype(message.dtype)
+        return total / counts
     with no_grad():
         places = index.astype("int64").reshape([-1] + [1] * (message.ndim - 1))
         best = tensor.put_along_axis(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import need_tensor
 
 from .message_passing import gather_rows
 
 
 def _segments(data, ids, reduce_op):
+    need_tensor(f"segment_{reduce_op}", "data", data)
+    need_tensor(f"segment_{reduce_op}", "segment_ids", ids)
     if ids._symbolic or _core.program_recording() is not None:
         none = tensor.full([1], -1, ids.dtype)  # there may be no rows
         count = tensor.concat([ids, none]).max().astype("int64") + 1

@@ -6,7 +6,14 @@ import os
 import warnings
 
 from argosy._job import get_world_size
-from argosy._support import WrongTypeError, check_choice, dtype_name, listed_if_any
+from argosy._support import (
+    WrongTypeError,
+    check_choice,
+    dtype_name,
+    listed_if_any,
+    no_effect,
+    only_known,
+)
 from argosy.autograd import no_grad
 from argosy.framework import io
 
@@ -24,6 +31,13 @@ def _check_counts(what, least, **numbers):
             raise ValueError(
                 f"[Model.{what}] {name}: expected an int of {least} or more, got {value!r}. Do this: correct it."
             )
+
+
+# What amp_configs may say of scaling losses.
+_SCALING = (
+    "init_loss_scaling", "incr_ratio", "decr_ratio", "incr_every_n_steps", "decr_every_n_nan_or_inf",
+    "use_dynamic_loss_scaling",
+)  # fmt: skip
 
 
 class Model:
@@ -106,7 +120,7 @@ class Model:
         Raises:
             TypeError: the loss cannot be called.
             AssertionError: a metric is no ``metric.Metric``.
-            ValueError: the level of mixed precision is unknown.
+            ValueError: the level of mixed precision, or another key of ``amp_configs``, is unknown.
             NotImplementedError: in static mode, this process is one of several.
         """
         from argosy.metric import Metric
@@ -143,11 +157,14 @@ class Model:
         if configs is None:
             return
         options = {"level": configs} if isinstance(configs, str) else dict(configs)
+        lists = ("dtype", "custom_white_list", "custom_black_list")
+        scaling = {name: (options.get(name), None) for name in _SCALING}
+        only_known("Model.prepare", options, ("level", *lists, *_SCALING))
+        no_effect("Model.prepare", "losses are not scaled here: bfloat16 needs no scale", **scaling)
         level = options.get("level", "O1")
         check_choice("Model.prepare", "amp_configs['level']", level, ("O0", "O1", "O2"))
         if level != "O0":
-            known = ("level", "dtype", "custom_white_list", "custom_black_list")
-            self._amp = {key: options[key] for key in known if key in options}
+            self._amp = {key: options[key] for key in ("level", *lists) if key in options}
 
     def _forward(self, inputs):
         network = self.network if self._processes is None else self._processes.network
@@ -477,8 +494,8 @@ class Model:
                 outputs.append(self.predict_batch(inputs))
             else:
                 if mode == "train":
-                    last = step + 1 == steps or step + 1 == limit
-                    update = (step + 1) % accumulate == 0 or last
+                    # What num_iters cuts off takes no step of its own: its gradients stay. [= Paddle]
+                    update = (step + 1) % accumulate == 0 or step + 1 == steps
                     result = self.train_batch(inputs, labels, update)
                 else:
                     result = self.eval_batch(inputs, labels)
@@ -534,8 +551,10 @@ class Model:
             drop_last, shuffle, num_workers: See ``io.DataLoader``; the order is a function of the
                 epoch alone.
             callbacks (Callback | list, optional): Further callbacks.
-            accumulate_grad_batches (int): Batches whose gradients add up for one step.
-            num_iters (int, optional): Stop after so many steps in all.
+            accumulate_grad_batches (int): Batches whose gradients add up for one step; those left at the end of an
+                epoch have one, too.
+            num_iters (int, optional): Stop after so many batches in all. Gradients that wait for a step then stay in
+                the parameters.
 
         Raises:
             AssertionError: there are no data, or there is no optimizer.

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
 
-from . import asp, autograd, autotune, layers, nn, optimizer
+from . import asp, autograd, autotune, jit, layers, nn, optimizer
 from .generators import get_rng_state, set_rng_state
-from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
+from .graph import (
+    graph_khop_sampler,
+    graph_reindex,
+    graph_sample_neighbors,
+    graph_send_recv,
+)
+from .jit import inference
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import DistributedFusedLamb, LookAhead, ModelAverage
 from .word_vectors import skip_gram, skip_gram_noise
@@ -19,10 +25,13 @@ __all__ = [
     "autograd",
     "autotune",
     "get_rng_state",
+    "graph_khop_sampler",
     "graph_reindex",
     "graph_sample_neighbors",
     "graph_send_recv",
     "identity_loss",
+    "inference",
+    "jit",
     "layers",
     "nn",
     "optimizer",

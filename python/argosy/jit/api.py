@@ -8,6 +8,7 @@ import warnings
 import weakref
 
 from argosy import _core
+from argosy._framework import in_dynamic_mode
 from argosy._support import is_operand, no_effect, unsupported
 from argosy.amp._state import key as autocast_key
 from argosy.static.compiled import BuildStrategy
@@ -26,6 +27,9 @@ from .numbers import (
     may_be_open,
     open_numbers,
 )
+from .program_cache import ProgramCache
+from .signatures import Arguments, told_apart
+from .switches import ENV_ENABLE_SOT
 from .transform import CaptureError, ignore_module, why_not
 
 __all__ = [
@@ -128,7 +132,7 @@ def set_verbosity(level=0, also_to_stdout=False):
 
 
 def to_static(
-    function=None, input_spec=None, build_strategy=None, backend=None, full_graph=False, **kwargs
+    function=None, input_spec=None, build_strategy=None, backend=None, full_graph=None, **kwargs
 ):
     """Makes a function, method or Layer run as a captured Program.
 
@@ -151,7 +155,8 @@ def to_static(
         input_spec (list | tuple, optional): InputSpecs, one for each argument; sizes -1 make one
             Program serve all sizes.
         build_strategy, backend: have no effect on results: Programs run by one executor.
-        full_graph (bool): Raise instead of falling back to Python.
+        full_graph (bool, optional): Raise instead of falling back to Python. Without it, what the
+            environment says: ENABLE_FALL_BACK=0 raises.
         kwargs: property, only False.
 
     Returns:
@@ -196,12 +201,17 @@ def to_static(
         backend=(backend, None),
     )  # fmt: skip
 
+    if full_graph is None:
+        full_graph = not ENV_ENABLE_SOT.get()
+
     def decorate(target):
         from argosy.nn import Layer
 
         if isinstance(target, Layer):
             if isinstance(target.forward, StaticFunction):
-                return target
+                if input_spec is None:
+                    return target
+                target.forward = target.forward.dygraph_function
             target.forward = StaticFunction(target.forward, input_spec, full_graph)
             return target
         if isinstance(target, StaticFunction):
@@ -238,11 +248,11 @@ class StaticFunction:
         self._function = function
         self._input_spec = None if input_spec is None else tuple(input_spec)
         self._full_graph = full_graph
-        self._cache = {}
+        self._cache = ProgramCache()
         self._numbers = {}  # form without its numbers -> Varying
         self._others = {}  # form -> specializations for other states than the newest one's
         self._writing = {}  # form -> captures in a row that changed what they read
-        self._signature = None
+        self._arguments = Arguments(function, self._instance is not None)
         self._layers = None
         functools.update_wrapper(self, function, updated=())
 
@@ -319,7 +329,12 @@ class StaticFunction:
     @property
     def concrete_program(self):
         """The specialization captured last; captured from input_spec if there is none yet."""
-        found = [c for c in self._cache.values() if c is not None]
+        if not in_dynamic_mode() and not _capture.capturing():
+            raise RuntimeError(
+                f"[to_static] the Program of {self._where()} is only available in dynamic mode. Do this:"
+                " call paddle.disable_static() first."
+            )
+        found = self._cache.concrete_programs()
         return found[-1] if found else self._concrete()
 
     @property
@@ -361,7 +376,13 @@ class StaticFunction:
     def _concrete(self, *args, **kwargs):
         if not args and not kwargs and self._input_spec is not None:
             args = self._input_spec
-        bound = self._bind(args, kwargs)
+        if not args and not kwargs and self._arguments.needs_some():
+            raise ValueError(
+                f"[to_static] there is no Program of {self._where()} yet, and the forms of its arguments"
+                " are not known. Do this: call it first, or give input_spec."
+            )
+        bound = self._arguments.bind(args, kwargs, self._where(), self._input_spec is not None)
+        bound = self._bind(*bound)
         key, tensors = self._key(bound)
         captured = self._find(key)
         if captured is None or captured is self:
@@ -388,9 +409,11 @@ class StaticFunction:
             general, varying, numbers = self._varying(key)
             if varying is not None:
                 opened = self._open(general, varying, numbers, bound, tensors)
+                if opened is not None and opened.refuses(tensors):
+                    return function(*args, **kwargs)
                 if opened is not None:
                     places = sorted(varying.places)
-                    return opened(tensors + [as_feed(numbers[i]) for i in places])
+                    return _run(opened, tensors + [as_feed(numbers[i]) for i in places])
                 if key not in self._cache and self._counts_up(varying, numbers, bound):
                     return function(*args, **kwargs)
             if self._too_many_states(key):
@@ -414,24 +437,24 @@ class StaticFunction:
                     stacklevel=2,
                 )
                 return result
-        if captured is None:
-            return function(*args, **kwargs)
-        return captured(tensors)
+        if captured is None or captured.refuses(tensors):
+            return function(*args, **kwargs)  # of a leaf that it writes it raises itself
+        return _run(captured, tensors)
 
     def _find(self, key):
         """The specialization of a form for the state of Python as it is now; self: there is none."""
         captured = self._cache.get(key, self)
-        if captured is self or captured is None or captured.reads is None or captured.reads.hold():
+        if captured is self or captured is None or captured.holds():
             return captured
         for other in self._others.get(key, ()):
-            if other is not None and other.reads.hold():
+            if other is not None and other.holds():
                 return other
         return self
 
     def _keep(self, key, captured):
         self._writing.pop(key, None)
         old = self._cache.get(key)
-        if old is not None and old.reads is not None:
+        if old is not None:
             self._others.setdefault(key, []).append(old)
         elif len(self._cache) >= MOST_FORMS and key not in self._cache:
             oldest = next(iter(self._cache))
@@ -445,7 +468,7 @@ class StaticFunction:
         if len(others) < MOST_STATES - 1:
             return False
         if len(others) == MOST_STATES - 1:
-            names = ", ".join(dict.fromkeys(self._cache[key].reads.changed()))
+            names = ", ".join(dict.fromkeys(self._cache[key].changed()))
             others.append(None)
             warnings.warn(
                 f"[to_static] {self._where()} was captured {MOST_STATES} times for Python state that it"
@@ -531,15 +554,12 @@ class StaticFunction:
 
     def _bind(self, args, kwargs):
         """Arguments in the order of the signature, defaults filled in; arrays become tensors."""
-        if kwargs or self._input_spec is not None:
-            if self._signature is None:
-                self._signature = inspect.signature(self._function)
-            full = args if self._instance is None else (None, *args)
-            bound = self._signature.bind(*full, **kwargs)
-            bound.apply_defaults()
-            args = bound.args if self._instance is None else bound.args[1:]
-            kwargs = bound.kwargs
-        if self._input_spec is not None:
+        specified = self._input_spec is not None
+        if kwargs or specified:
+            args, kwargs = self._arguments.bind(args, kwargs, self._where(), specified)
+        else:
+            args = self._arguments.with_defaults(args)
+        if specified:
             args = self._apply_spec(args)
         return args, kwargs
 
@@ -617,20 +637,19 @@ class StaticFunction:
         program = _core.program_new()
         symbols = []
 
-        def symbol(leaf):
+        def symbol(leaf, name):
             if type(leaf) is _Specified:
-                shape, dtype, name = leaf.spec.shape, leaf.spec.dtype, leaf.spec.name
+                shape, dtype = leaf.spec.shape, leaf.spec.dtype
                 stop = leaf.tensor.stop_gradient
             elif isinstance(leaf, InputSpec):
-                shape, dtype, name, stop = leaf.shape, leaf.dtype, leaf.name, leaf.stop_gradient
+                shape, dtype, stop = leaf.shape, leaf.dtype, leaf.stop_gradient
             elif is_operand(leaf):
-                shape, dtype, name, stop = leaf.shape, leaf.dtype, None, leaf.stop_gradient
+                shape, dtype, stop = leaf.shape, leaf.dtype, leaf.stop_gradient
             elif _is_array(leaf):
                 t = _core.to_tensor(leaf, None, True)
-                shape, dtype, name, stop = t.shape, t.dtype, None, True
+                shape, dtype, stop = t.shape, t.dtype, True
             else:
                 return leaf
-            name = name or f"input_{len(symbols)}"
             v = _core.program_input(program, name, list(shape), dtype)
             v.stop_gradient = stop
             symbols.append(v)
@@ -638,7 +657,11 @@ class StaticFunction:
 
         args, kwargs = bound
         packed = [list(args), kwargs]
-        leaves = [symbol(leaf) for leaf in flatten(packed)]
+        leaves = flatten(packed)
+        specs = [leaf.spec if type(leaf) is _Specified else leaf for leaf in leaves]
+        given = [spec.name if isinstance(spec, InputSpec) else None for spec in specs]
+        names = self._arguments.names(args, kwargs)
+        leaves = list(map(symbol, leaves, told_apart(names, given)))
         at = [i for i, leaf in enumerate(leaves) if type(leaf) in (int, float)]
         for i in sorted(places):
             v = _core.program_input(program, f"number_{i}", [], dtype_of(leaves[at[i]]))
@@ -656,6 +679,14 @@ class StaticFunction:
             if reason is None or isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
+
+
+def _run(captured, feeds):
+    """The function's result, and what else it leaves behind."""
+    result = captured(feeds)
+    if captured.reads is not None:
+        captured.reads.leave()
+    return result
 
 
 class _Specified:

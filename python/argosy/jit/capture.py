@@ -1,7 +1,7 @@
 """Calls of Python functions recorded as Programs, and these run with the gradient of eager mode."""
 
 from argosy import _core
-from argosy._capturing import capturing, noting, recording  # noqa: F401
+from argosy._capturing import capturing, noting, reads_of_thread, recording  # noqa: F401
 from argosy._support import is_operand
 from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
@@ -10,6 +10,7 @@ from .reads import note_function, noting_reads
 from .transform import checked_outputs, transform, why_not
 
 _executor = None
+_count = 0
 
 
 def execute(program, feeds, fetches):
@@ -18,6 +19,11 @@ def execute(program, feeds, fetches):
     if _executor is None:
         _executor = _core.executor_new(256)
     return _core.executor_run(_executor, program, feeds, fetches, None)
+
+
+def count():
+    """How often functions were captured in this process, also those that could not be."""
+    return _count
 
 
 class Leaf:
@@ -39,6 +45,10 @@ class Captured:
 
     reads = None
     written = ()
+    leaves_refused = ()  # numbers of inputs that must be no leaves that need a gradient
+    extra = ()  # tensors that it leaves in attributes, behind outputs
+    left_in = ()  # for each of them the object and the attribute
+    _trained = ([], b"")  # tensors of outside that it reads, and which of them need no gradient
 
     def __init__(self, program, inputs, outputs, structure, exchanging=()):
         self.program = program
@@ -73,12 +83,36 @@ class Captured:
         for layer in self._exchanging:
             layer._begin_pass()
         if _core.is_grad_enabled() and self._needs_grad():
-            return self.rebuild(self._run_with_grad(feeds))
-        return self.rebuild(execute(self.program, feeds, self.outputs))
+            made = self._run_with_grad(feeds)
+        else:
+            made = execute(self.program, feeds, [*self.outputs, *self.extra])
+        for (owner, name), tensor in zip(self.left_in, made[len(self.outputs) :]):
+            setattr(owner, name, tensor)
+        return self.rebuild(made)
+
+    def holds(self):
+        """Whether the function would be captured as it was: what it read is the same, and the same needs
+        a gradient."""
+        tensors, flags = self._trained
+        return _core.stop_gradients(tensors) == flags and (self.reads is None or self.reads.hold())
+
+    def changed(self):
+        """Names of what it read and is another now."""
+        tensors, flags = self._trained
+        now = _core.stop_gradients(tensors)
+        names = [] if self.reads is None else self.reads.changed()
+        return names + [f"{t.name}.stop_gradient" for t, a, b in zip(tensors, flags, now) if a != b]
+
+    def refuses(self, feeds):
+        """Whether the function writes in place into one of these that eager mode does not let it write."""
+        return any(
+            feeds[i].is_leaf and not feeds[i].stop_gradient and _core.is_grad_enabled()
+            for i in self.leaves_refused
+        )
 
     def _needs_grad(self):
         if self._grad_free is None:
-            self._grad_free = all(v.stop_gradient for v in self.outputs)
+            self._grad_free = all(v.stop_gradient for v in (*self.outputs, *self.extra))
         return not self._grad_free
 
     def _run_with_grad(self, feeds):
@@ -93,13 +127,20 @@ class _Split:
     def __init__(self, captured):
         # Gradients are appended where the handles belong that gradient functions may hold (PyLayer);
         # the Captured keeps a copy from before.
-        program, inputs, outputs = captured.program, captured.inputs, captured.outputs
+        program, inputs = captured.program, captured.inputs
+        outputs = [*captured.outputs, *captured.extra]
         captured.program = _core.program_clone(program)
         captured.inputs = [_core.program_counterpart(captured.program, v) for v in inputs]
-        captured.outputs = [_core.program_counterpart(captured.program, v) for v in outputs]
+        copies = [_core.program_counterpart(captured.program, v) for v in outputs]
+        results = len(captured.outputs)
+        captured.outputs, captured.extra = copies[:results], copies[results:]
         self.differentiable = [i for i, v in enumerate(outputs) if not v.stop_gradient]
         states = _core.program_bound_states(program)
-        self.parameters = [t for t, trainable, _ in states if trainable]
+        # What a layer computes anew in each call (weight_norm) has no gradient of its own, and its last call's graph
+        # is over.
+        self.parameters = [
+            t for t, trainable, written in states if trainable and (t.is_leaf or not written)
+        ]
         self.wanted_inputs = [i for i, v in enumerate(inputs) if not v.stop_gradient]
         wanted = [inputs[i] for i in self.wanted_inputs] + self.parameters
         targets = [outputs[i] for i in self.differentiable]
@@ -188,11 +229,25 @@ def capture_with_reads(function, args, kwargs, symbols, program):
     return captured
 
 
+def _tensors_left():
+    """What the function that is captured has set attributes to, of which each call makes another one."""
+    reads, left = reads_of_thread(), []
+    for owner, name, value in () if reads is None else reads.tensors_set():
+        try:
+            value.clone()  # what was made in a branch or a loop is gone
+        except Exception:
+            continue
+        left.append((owner, name, value))
+    return left
+
+
 def capture(function, args, kwargs, symbols, program):
     """Records function(*args, **kwargs), which holds the symbolic inputs `symbols`, as a Captured.
 
     What cannot be captured raises what the function raised.
     """
+    global _count
+    _count += 1
     with noting() as exchanging, recording(program):
         result = checked_outputs(transform(function)(*args, **kwargs))
         outputs, leaves = [], []
@@ -205,4 +260,12 @@ def capture(function, args, kwargs, symbols, program):
             leaves.append(Leaf(len(outputs)))
             outputs.append(leaf)
         structure = pack_sequence_as(result, leaves)
-    return Captured(program, symbols, outputs, structure, exchanging)
+        left = _tensors_left()
+    captured = Captured(program, symbols, outputs, structure, exchanging)
+    captured.left_in = [(owner, name) for owner, name, _ in left]
+    captured.extra = [value for _, _, value in left]
+    captured.leaves_refused = _core.program_written_inputs(program)
+    if _core.is_grad_enabled():
+        tensors = _core.program_read_tensors(program)
+        captured._trained = tensors, _core.stop_gradients(tensors)
+    return captured

@@ -11,6 +11,7 @@ compared only when some Layer's attribute was set since (`world.epoch`), everyth
 import contextlib
 import dis
 import functools
+import itertools
 import sys
 import threading
 import types
@@ -25,10 +26,12 @@ _MISSING = object()
 _ANEW = object()  # equal to no value: what can change in place is compared each time
 _SCALARS = (int, float, bool, str, bytes, complex, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset)
-_LONGEST = 1024  # elements of a container that are compared; of longer ones only their number
+_LONGEST = 1024  # elements of a container that are compared; of longer ones those at its ends
+_ENDS = 64
 _DEEPEST = 8
-_LIBRARIES = {"argosy", "numpy", "scipy", "torch", "paddle", "pytest", "_pytest"}
-_LIBRARIES |= set(sys.stdlib_module_names)
+# Packages whose functions are called as they are: they compute with arrays, and keep no state of a model.
+TRACED = frozenset({"argosy", "numpy", "scipy", "torch", "paddle", "pytest", "_pytest"})
+_LIBRARIES = TRACED | sys.stdlib_module_names
 # Hooks, parameters and the like have rules of their own; forward is replaced while capturing.
 _OWN = {"forward", "_buffers", "_non_persistable_buffer_names_set", "_built"}
 _HOOKS = ("_forward_pre_hooks", "_forward_post_hooks")
@@ -54,7 +57,7 @@ def frozen(value, depth=0):
         return kind, value
     if isinstance(value, _CONTAINERS) and depth < _DEEPEST:
         if len(value) > _LONGEST:
-            return kind, len(value), _Identity(value)
+            return kind, len(value), _Identity(value), *_ends(value, depth)
         if isinstance(value, dict):
             items = ((frozen(k), frozen(v, depth + 1)) for k, v in value.items())
             return kind, tuple(items)
@@ -64,9 +67,23 @@ def frozen(value, depth=0):
             if isinstance(value, (set, frozenset))
             else (kind, tuple(items))
         )
-    if _is_array(value) and value.size <= _LONGEST:
-        return kind, value.dtype, value.shape, value.tobytes()
+    if _is_array(value):
+        if value.size <= _LONGEST:
+            return kind, value.dtype, value.shape, value.tobytes()
+        flat = value.flat
+        ends = flat[:_ENDS].tobytes(), flat[value.size - _ENDS :].tobytes()
+        return kind, value.dtype, value.shape, _Identity(value), *ends
     return _Identity(value)
+
+
+def _ends(value, depth):
+    """What is at both ends of a long container; a set has none."""
+    if isinstance(value, (set, frozenset)):
+        return ()
+    first, last = itertools.islice(value, _ENDS), itertools.islice(reversed(value), _ENDS)
+    if isinstance(value, dict):
+        first, last = ([(k, value[k]) for k in keys] for keys in (first, last))
+    return tuple(frozen(v, depth + 1) for v in (*first, *last))
 
 
 class _Identity:
@@ -118,6 +135,11 @@ def _matcher(value):
         if all(type(v) in (int, str, bool) or type(v).__eq__ is object.__eq__ for v in value):
             return _Flat(value)
     return _Frozen(value)
+
+
+def _plain(value):
+    """Whether a value is a number, text, or the like, or a tuple of such."""
+    return all(map(_plain, value)) if type(value) is tuple else type(value) in _SCALARS
 
 
 def _fixed(value):
@@ -274,6 +296,17 @@ class _InCell(_Read):
         self.cell.cell_contents = value
 
 
+class _Computed(_Read):
+    """What a function of the library gives."""
+
+    def __init__(self, get, name, value):
+        super().__init__(name, value)
+        self.get = get
+
+    def put(self, value):
+        """Nothing: the function has computed it."""
+
+
 # What Python calls for an operator or statement; rewritten code does not.
 _OPERATORS = [
     f"__{n}__"
@@ -304,7 +337,8 @@ class Reads:
     def __init__(self):
         self._found = {}  # (id of an owner, name) -> (the owner, its _Read or None)
         self._functions = {}
-        self._dicts = self._rest = self._layers = ()
+        self._sets = {}  # (id of an owner, name) -> the owner
+        self._dicts = self._rest = self._layers = self._leaves = ()
         self._epoch = None
 
     def attribute(self, owner, name, value):
@@ -314,6 +348,15 @@ class Reads:
             self._found[key] = (owner, None)  # keeps the id from another object
             self._found[key] = (owner, self._place(owner, name, value))
             self._operated(value)
+
+    def computed(self, owner, get, name, value):
+        """get(), of `owner`, was asked for and gave `value`."""
+        self._found.setdefault((id(owner), f"{name}()"), (owner, _Computed(get, name, value)))
+
+    def set(self, owner, name):
+        """owner.name is about to be set."""
+        if type(getattr(owner, "__dict__", None)) is dict and not is_operand(owner):
+            self._sets[id(owner), name] = owner
 
     def of_layer(self, layer, name, value):
         """An attribute, parameter, sublayer or buffer of a Layer was read."""
@@ -407,7 +450,12 @@ class Reads:
             return
         methods = (getattr(kind, name, None) for name in _OPERATORS)
         if any(type(m) is types.FunctionType and not _of_library(m) for m in methods):
-            self._found.setdefault((id(value), "__dict__"), (value, _Asked(value, "__dict__", own)))
+            self.whole(value)
+
+    def whole(self, owner):
+        """All that is in an object is read."""
+        read = _Asked(owner, "__dict__", owner.__dict__)
+        self._found.setdefault((id(owner), "__dict__"), (owner, read))
 
     def _follow(self, value, chain, rewritten):
         if rewritten:
@@ -438,8 +486,26 @@ class Reads:
         self._layers = _by_layer(r for r in kept if type(r) is _OfLayer)
         self._dicts = [(r.where, r.name, r.old, r.matcher) for r in kept if type(r) is _InDict]
         self._rest = [r for r in kept if type(r) not in (_OfLayer, _InDict)]
-        self._found = self._functions = None
+        self._leaves = [
+            (owner, name, owner.__dict__[name])
+            for (_, name), owner in self._sets.items()
+            if name in owner.__dict__ and _plain(owner.__dict__[name])
+        ]
+        self._found = self._functions = self._sets = None
         return changed
+
+    def tensors_set(self):
+        """(object, attribute, value) for each attribute that now is a value of the Program."""
+        for (_, name), owner in self._sets.items():
+            value = _on_layer(owner, name)
+            if is_operand(value) and value._symbolic:
+                yield owner, name, value
+
+    def leave(self):
+        """Sets the attributes that the function has set to numbers, texts and the like."""
+        for owner, name, value in self._leaves:
+            if owner.__dict__.get(name, _MISSING) is not value:
+                setattr(owner, name, value)
 
     def hold(self):
         """Whether everything that was read is what it was."""
@@ -492,9 +558,10 @@ def _changed_on(entry):
 
 
 def _tensors(read):
-    """Is it a tensor before and after?"""
+    """Is it a tensor before and after, that also is there when the capture has ended?"""
     try:
-        return is_operand(read.value) and is_operand(read.get())
+        now = read.get()
+        return is_operand(read.value) and is_operand(now) and not now._symbolic
     except Exception:
         return False
 
@@ -545,6 +612,20 @@ def note_function(function, rewritten=True):
     reads = reads_of_thread()
     if reads is not None and isinstance(function, types.FunctionType):
         reads.function(function, rewritten)
+
+
+def note_set(owner, name):
+    """Tells the capture under way that an attribute is about to be set."""
+    reads = reads_of_thread()
+    if reads is not None and not name.startswith("__"):
+        reads.set(owner, name)
+
+
+def note_object(owner):
+    """Tells the capture under way that a method of an object is called, of which all that is in it counts."""
+    reads = reads_of_thread()
+    if reads is not None and getattr(type(owner), "_reads_as_whole", False):
+        reads.whole(owner)
 
 
 def note_attribute(owner, name):

@@ -53,6 +53,7 @@ def _decode(text):
 
 _FORMATS = ("argosy", *paddle_model.FORMATS)
 _SAVED = ("output_spec", "skip_forward", "format")
+_ENDING_TRAINING = ["dropout_removal", "batch_norm_inference"]
 _OF_FILES = {"combine_params": False, "clip_extra": True, "separate_parameters": False}
 _OF_PRUNING = {"with_hook": False, "input_names_after_prune": None, "skip_prune_program": False}
 
@@ -61,8 +62,8 @@ def save(layer, path, input_spec=None, **configs):
     """Writes the Programs of a layer or function, and its parameters and buffers.
 
     For forward (or the function) that is path.argosy, the Program, and path.safetensors, the state;
-    for each other method captured by to_static path.METHOD.argosy and .safetensors. The layer is
-    saved in the mode it is in: call eval() first for inference.
+    for each other method captured by to_static path.METHOD.argosy and .safetensors. What is loaded
+    runs as in evaluation, whatever mode the layer is in; to train it further, save it in training.
 
     Args:
         layer (Layer | callable): Need not be captured by to_static before.
@@ -252,6 +253,9 @@ def load(path, **configs):
 class TranslatedLayer(Layer):
     """A layer made from saved Programs; jit.load gives it.
 
+    It begins in evaluation: dropout is off, and normalization uses the statistics that were saved.
+    After train() it computes as the layer did in the mode in which it was saved.
+
     Args:
         programs (dict): A Program for each method, by name.
         persistable_vars (dict): Parameters and buffers by name.
@@ -270,8 +274,9 @@ class TranslatedLayer(Layer):
 
     def __init__(self, programs, persistable_vars):
         super().__init__()
-        self._programs = {}
+        self._programs = {}  # by method: by whether in training
         self._tensors = {}
+        self.training = False
         for name, program in programs.items():
             self._add(name, program, persistable_vars)
 
@@ -307,7 +312,18 @@ class TranslatedLayer(Layer):
         return cls({"forward": program}, weights)
 
     def _add(self, name, program, weights):
-        metadata = _core.program_metadata(program)
+        evaluation = _core.program_clone(program)
+        _core.passes_run(evaluation, _ENDING_TRAINING, {"scope": None})
+        self._programs[name] = {
+            True: self._captured(program, weights, program),
+            False: self._captured(evaluation, weights, program),
+        }
+        if name != "forward":
+            self.__dict__[name] = lambda *args: self._run(name, args)
+
+    def _captured(self, program, weights, saved):
+        """`program` is `saved`, or a copy of it, of which it has the results."""
+        metadata = _core.program_metadata(saved)
         for state in _core.program_describe(program)["states"]:
             key = state["name"]
             _core.program_bind_state(program, key, self._tensor(key, weights[key], state))
@@ -320,9 +336,7 @@ class TranslatedLayer(Layer):
         if text:
             leaves = [v for v in flatten(_decode(json.loads(text))) if type(v) is Leaf]
         structure = leaves[0] if len(leaves) == 1 else leaves
-        self._programs[name] = Captured(program, _core.program_inputs(program), outputs, structure)
-        if name != "forward":
-            self.__dict__[name] = lambda *args: self._run(name, args)
+        return Captured(program, _core.program_inputs(program), outputs, structure)
 
     def _tensor(self, key, value, state):
         """The parameter or buffer of a state; methods share it."""
@@ -345,7 +359,7 @@ class TranslatedLayer(Layer):
         return self._run("forward", inputs)
 
     def _run(self, name, inputs):
-        captured = self._programs[name]
+        captured = self._programs[name][self.training]
         tensors = [
             v if isinstance(v, Tensor) else _core.to_tensor(v, None, True)
             for v in flatten(list(inputs))
@@ -363,7 +377,7 @@ class TranslatedLayer(Layer):
         return captured(tensors)
 
     def program(self, method_name="forward"):
-        """The Program of a method.
+        """The Program of a method, in the mode the layer is in.
 
         Args:
             method_name (str): Which.
@@ -380,7 +394,7 @@ class TranslatedLayer(Layer):
                 f" {sorted(self._programs)}."
                 " Do this: use one of them, or save the layer with that method captured."
             )
-        return self._programs[method_name].main_program
+        return self._programs[method_name][self.training].main_program
 
     def _input_spec(self, method_name="forward"):
         """InputSpecs of a method."""
@@ -388,10 +402,15 @@ class TranslatedLayer(Layer):
 
         return [
             InputSpec(list(v.shape), v.dtype, v.name, v.stop_gradient)
-            for v in self._programs[method_name].inputs
+            for v in self._programs[method_name][self.training].inputs
         ]
 
 
 def _weights(program, scope):
     names = [s["name"] for s in _core.program_describe(program)["states"]]
     return {name: _core.scope_get(scope, name) for name in names}
+
+
+# What names of files end with that others write and read.
+INFER_MODEL_SUFFIX, PIR_INFER_MODEL_SUFFIX = ".pdmodel", ".json"
+INFER_PARAMS_SUFFIX, INFER_PARAMS_INFO_SUFFIX = ".pdiparams", ".pdiparams.info"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 
 from argosy import _core
 
@@ -36,7 +37,8 @@ def convert_call(func):
 
 
 def symbolic_translate(fn, **kwargs):
-    """A function that runs captured where it can, and as Python where it cannot: ``to_static`` of it.
+    """A function that runs captured where it can, and as Python where it cannot: ``to_static`` of it. For a
+    plain function it is the same one each time, so what was captured is not captured again.
 
     Args:
         fn (callable): Any.
@@ -55,6 +57,8 @@ def symbolic_translate(fn, **kwargs):
         >>> symbolic_translate(signed)(argosy.to_tensor([-3.0])).tolist()
         [3.0]
     """
+    if isinstance(fn, types.FunctionType) and not kwargs:
+        return _falling_back(fn)
     return api.to_static(fn, full_graph=False, **kwargs)
 
 
@@ -249,3 +253,8 @@ class ProgramTranslator:
 @functools.lru_cache(maxsize=256)
 def _static_functions(function):
     return api.StaticFunction(function, full_graph=True)
+
+
+@functools.lru_cache(maxsize=256)
+def _falling_back(function):
+    return api.StaticFunction(function, full_graph=False)

@@ -2,6 +2,7 @@
 
 from argosy._core import Tensor
 from argosy._support import unsupported
+from argosy.nn.sharded_weight import whole_weight
 
 from .adam import Adam
 from .moments import decays_of
@@ -96,6 +97,38 @@ class AdamW(Adam):
             amsgrad=amsgrad,
             name=name,
         )
+
+    def sharded_state_dict(self, model_sharded_state_dict):
+        """The accumulators, each with where in the whole it lies, under names of the model.
+
+        Args:
+            model_sharded_state_dict (dict[str, ShardedWeight]): what the model's sharded_state_dict gave.
+
+        Returns:
+            dict[str, ShardedWeight]: by names such as ``fc.weight.moment1_0``; ``fc.weight.w_0`` are
+            weights of parameters of 16 bits in float32.
+
+        Example:
+            >>> layer = argosy.nn.Linear(2, 3)
+            >>> adamw = argosy.optimizer.AdamW(parameters=layer.parameters())
+            >>> layer(argosy.ones([1, 2])).sum().backward()
+            >>> adamw.step()
+            >>> state = adamw.sharded_state_dict(layer.sharded_state_dict())
+            >>> state["weight.moment1_0"].global_shape
+            (2, 3)
+        """
+        by_name = {w.local_tensor.name: key for key, w in model_sharded_state_dict.items()}
+        state = self.state_dict()
+        found = {}
+        for name, by_param in self._state_names.items():
+            for param, key in by_param.items():
+                if param in by_name and key in state:
+                    suffix = key.removeprefix(param + "_")
+                    found[f"{by_name[param]}.{suffix}"] = state[key]
+        for param, tensor in state.get("master_weights", {}).items():
+            if param in by_name:
+                found[f"{by_name[param]}.w_0"] = tensor
+        return {key: whole_weight(key, tensor) for key, tensor in found.items()}
 
     def _lr_scales(self, params):
         if self._lr_ratio is None:

@@ -605,7 +605,7 @@ class ReduceOnPlateau(LRScheduler):
                 )
             size = math.prod(shape)
             if size != 1:
-                raise ValueError(
+                raise ArgumentError(
                     "[ReduceOnPlateau.step] metrics must have one element, got shape "
                     f"{list(shape)}. Do this: reduce it first, for example with mean()."
                 )

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from argosy import _core
 from argosy import tensor as _tensor
+from argosy._capturing import note_computed
 from argosy._core import Tensor
 from argosy._dtypes import SIXTEEN_BIT
 from argosy._framework import in_static_mode
@@ -318,6 +319,9 @@ class Optimizer:
         """
         if self._rate_of_now is not None:
             return self._rate_of_now
+        return note_computed(self, self._value_of_rate, "get_lr")
+
+    def _value_of_rate(self):
         rate = self._learning_rate
         return rate() if isinstance(rate, LRScheduler) else float(rate)
 

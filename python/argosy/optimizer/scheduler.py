@@ -64,6 +64,8 @@ class LRScheduler:
         (0.5, 0.5, {'last_epoch': 1, 'last_lr': 0.5})
     """
 
+    _reads_as_whole = True  # captured functions that call its methods compare all that is in it
+
     def __init__(self, learning_rate=0.1, last_epoch=-1, verbose=False):
         _check_rate(type(self).__name__, "learning_rate", learning_rate)
         self.base_lr = float(learning_rate)

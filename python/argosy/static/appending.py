@@ -12,11 +12,18 @@ from argosy.nn import functional
 
 from . import names
 from .given import RECORDS, Given
+from .layer_makers import LAYERS
 from .makers import MAKERS, arguments
 from .more_makers import MORE
+from .tensor_makers import TENSORS
+from .update_makers import UPDATES
+
+# Later ones know more operands and attributes of a kind than earlier ones.
+_MAKERS = {**MAKERS, **MORE, **TENSORS, **LAYERS, **UPDATES}
 
 # Results that only gradients of Paddle's kernels read.
-_OF_GRADIENTS = ("XShape", "Mask", "SavedMean", "SavedVariance", "ReserveSpace", "Residual")
+_OF_GRADIENTS = ("XShape", "Mask", "SavedMean", "SavedVariance", "ReserveSpace", "Residual",
+                 "WarpCTCGrad", "Argmax")  # fmt: skip
 # Names of the main result, and of several.
 _MAIN = ("Out", "Y", "Output", "Loss", "ParamOut", "Softmax")
 _RESULTS = {
@@ -56,7 +63,7 @@ def compute(kind, operands, attributes, targets):
         ValueError: An operand or an attribute is missing.
     """
     given = Given(kind, operands, attributes)
-    made = (MAKERS.get(kind) or MORE.get(kind) or _by_name)(given)
+    made = _MAKERS.get(kind, _by_name)(given)
     given.check()
     return _by_output(kind, made, targets)
 
@@ -78,8 +85,11 @@ def append(block, kind, inputs, outputs, attrs, stop_gradient=False):
     operands, targets = variables(inputs), variables(outputs)
     for variable in (v for group in operands.values() for v in group):
         _feed_if_unwritten(block.program, variable)
+    read = {id(v) for group in operands.values() for v in group}
     for key, values in compute(kind, operands, attrs, targets).items():
         for target, value in zip(targets[key], values):
+            if id(value) in read and value is not target:  # two variables, of which one may change
+                value = tensor.assign(value)
             _become(target, value, stop_gradient)
 
 

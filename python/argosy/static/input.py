@@ -93,7 +93,7 @@ class InputSpec:
             )
         for i, s in enumerate(shape):
             if s is not None and (isinstance(s, bool) or not isinstance(s, int)):
-                raise TypeError(
+                raise ArgumentError(
                     f"shape[{i}] in InputSpec should be an int or None, but received"
                     f" {type(s).__name__}."
                 )

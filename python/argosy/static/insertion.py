@@ -48,11 +48,16 @@ class InsertionPoint:
 
     def settle(self):
         """Moves the operations that came since to the place."""
-        operations = _core.program_describe(self._program._handle)["operations"]
+        found = _core.program_describe(self._program._handle)
+        operations = found["operations"]
         new = operations[self._first + self._moved :]
         if not new or (self._anchor is None and self._behind):
             return
         place = self._place(operations)
+        passed = operations[place : self._first + self._moved]
+        self._first += len(new)  # what is refused stays at the end
+        _check_state(found["states"], new, passed)
+        self._first -= len(new)
         for operation in new:
             if not operation["results"]:
                 raise NotImplementedError(
@@ -73,6 +78,26 @@ class InsertionPoint:
             "[set_insertion_point] the operation of the insertion point is no longer in its Program. Do this:"
             " reset the insertion point before the operation is removed."
         )
+
+
+def _check_state(states, new, passed):
+    """Refuses to put a write of state before operations that have read the state as it was."""
+    made = {_core.program_value_key(v) for operation in new for v in operation["results"]}
+    for state in states:
+        if state["last"] is None or _core.program_value_key(state["last"]) not in made:
+            continue
+        initial = _core.program_value_key(state["initial"])
+        for operation in passed:
+            if any(
+                v is not None and _core.program_value_key(v) == initial
+                for values in operation["inputs"].values()
+                for v in values
+            ):
+                raise NotImplementedError(
+                    f"[set_insertion_point] '{state['name']}' is written, and '{operation['type']}', which"
+                    " stands behind the insertion point, reads it as it was before. It stays at the"
+                    " end. Do this: write it before it is read, or reset the insertion point to the end."
+                )
 
 
 def _count(program):

@@ -634,7 +634,7 @@ def load_inference_model(path_prefix, executor, **kwargs):
         if not os.path.exists(paths[0]):
             if os.path.exists(f"{path_prefix}.argosy"):
                 return _inference_parts(_load_captured(path_prefix))
-            raise ValueError(
+            raise NoFileError(
                 f"[load_inference_model] there is no file {paths[0]}. Do this: pass the prefix that"
                 " was given to save_inference_model (without .pdmodel)."
             )

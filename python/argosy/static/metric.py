@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
-from argosy._support import check_choice, no_effect
+from argosy._core import Tensor
+from argosy._support import check_choice, need_type, no_effect
 from argosy.autograd import no_grad
 from argosy.base import unique_name
 from argosy.nn import functional as F
@@ -24,6 +25,9 @@ def accuracy(input, label, k=1, correct=None, total=None):
     Returns:
         Variable: float32, 0-d.
 
+    Raises:
+        TypeError: input or label is no Variable.
+
     Example:
         >>> argosy.enable_static()
         >>> score = argosy.static.data("score", [2, 2], "float32")
@@ -33,6 +37,8 @@ def accuracy(input, label, k=1, correct=None, total=None):
         >>> float(argosy.static.Executor().run(feed=feed, fetch_list=[share])[0])
         0.5
     """
+    for name, value in (("input", input), ("label", label)):
+        need_type("accuracy", name, value, Tensor, "pass a Variable or a Tensor")
     with no_grad():
         _, best = tensor.topk(input, k, axis=-1)
         label = tensor.reshape(label, [-1, 1]).astype(best.dtype)
@@ -84,6 +90,8 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
         >>> float(exe.run(feed=feed, fetch_list=[area])[0])
         1.0
     """
+    for name, value in (("input", input), ("label", label)):
+        need_type("auc", name, value, Tensor, "pass a Variable or a Tensor")
     check_choice("auc", "curve", curve, ("ROC", "PR"))
     no_effect("auc", "there are two classes", topk=(topk, 1))
     bins = num_thresholds + 1

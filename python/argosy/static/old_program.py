@@ -54,6 +54,9 @@ class ProgramDescription:
         """
         return self.program.block(index)
 
+    def _version(self):
+        return 3003001
+
 
 def _targets(targets):
     """The variables that are asked for by variables, their names or the operations that make them."""
@@ -127,6 +130,12 @@ class OldForms:
         handle, _ = _core.program_extract(self._handle, given, wanted, False)
         return self._copy(handle)
 
+    def _version(self):
+        """The version that files of the Program name."""
+        return self.desc._version()
+
+    _is_distributed = False  # whether rows of its tables are spread over servers
+
     def _inference_optimize(self, prune_read_op=True):
         """A copy for evaluation; operations that read files are never part of a Program."""
         no_effect(
@@ -138,6 +147,109 @@ class OldForms:
 
 class OldBlockForms:
     """The same of Block."""
+
+    forward_block_idx = -1  # no block holds gradients of another one
+
+    @property
+    def id(self):
+        """Its number."""
+        return self.idx
+
+    def op_size(self):
+        """Number of operations.
+
+        Returns:
+            int: That.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.op_size()
+            2
+        """
+        return len(self.ops)
+
+    def op(self, index):
+        """An operation.
+
+        Args:
+            index (int): Its place.
+
+        Returns:
+            Operator: It.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.op(1).type
+            'exp'
+        """
+        return self.ops[index]
+
+    def front(self):
+        """The first operation.
+
+        Returns:
+            Operator: It.
+
+        Raises:
+            IndexError: There is none.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.front().type
+            'tanh'
+        """
+        return self._end(0)
+
+    def back(self):
+        """The last operation.
+
+        Returns:
+            Operator: It.
+
+        Raises:
+            IndexError: There is none.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.exp(argosy.tanh(argosy.static.data("x", [2], "float32")))
+            >>> block = argosy.static.default_main_program().global_block()
+            >>> block.back().type
+            'exp'
+        """
+        return self._end(-1)
+
+    def _end(self, index):
+        if not self.ops:
+            raise IndexError("[Block] there is no operation in it. Do this: append one first.")
+        return self.ops[index]
+
+    def _find_var_recursive(self, name):
+        """The variable of a name in this block or in those around it; None if there is none."""
+        blocks = [self, *(self.program.block(i) for i in self._around())]
+        found = [block.var(name) for block in blocks if block.has_var(name)]
+        return found[0] if found else None
+
+    def _var_recursive(self, name):
+        """The same, which raises ValueError if there is none."""
+        found = self._find_var_recursive(name)
+        if found is None:
+            raise ValueError(
+                f"[Block._var_recursive] var {name} is not in this block nor in those around it. Do this:"
+                " check the name; str(program) lists them."
+            )
+        return found
+
+    def _around(self):
+        index = self.parent_idx
+        while index >= 0:
+            yield index
+            index = self.program.block(index).parent_idx
 
     def _insert_op(self, index, *args, **kwargs):
         """Adds an operation as append_op does, at a place of the block."""

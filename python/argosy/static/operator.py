@@ -287,6 +287,21 @@ class Operator:
             )
         return results[0]
 
+    def erase(self):
+        """Takes the operation out of its block.
+
+        Raises:
+            ValueError: Somebody uses a result.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.tanh(argosy.static.data("x", [2], "float32"))
+            >>> y.get_defining_op().erase()
+            >>> argosy.static.default_main_program().num_ops()
+            0
+        """
+        self.get_parent_block().remove_op(self)
+
     def num_operands(self):
         """How many variables it reads.
 

@@ -566,8 +566,6 @@ class Block(OldBlockForms):
         """
         return (self.program._find(name) if self.idx == 0 else self.vars.get(name)) is not None
 
-    _find_var_recursive = var
-
     def all_parameters(self):
         """The parameters of the Program.
 

@@ -130,6 +130,10 @@ def combinations(x, r=2, with_replacement=False, name=None):
         return _ops.full([0], 0, x.dtype)
     if x.shape[0] < 0:
         return _unknown_combinations(x, r, with_replacement)
+    if r == 2 and not x._symbolic:  # the places of a triangle; a Program keeps known sizes
+        size = x.shape[0]
+        mask = _ops.triu(_ops.ones([size, size], "bool"), 0 if with_replacement else 1)
+        return _ops.stack([_ops.index_select(x, k, 0) for k in _ops.mask_indices(mask)], 1)
     from itertools import combinations as choose
     from itertools import combinations_with_replacement as repeat
 

@@ -581,6 +581,10 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
                 f" got shape {list(w.shape)}."
                 " Do this: pass one weight for each."
             )
+        if not w._symbolic and w.numel() and float(w.min()) < 0:
+            raise ValueError(
+                f"[cov] {name_} counts observations, got {float(w.min())}. Do this: pass weights of at least 0."
+            )
         w = _ops.cast(w, x.dtype)
         weights = w if weights is None else _ops.multiply(weights, w)
     if weights is None:

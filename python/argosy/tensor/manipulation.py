@@ -83,6 +83,7 @@ def swapaxes(x, axis0=None, axis1=None, name=None, *, perm=None):
 
     Raises:
         IndexError: An axis is out of range.
+        TypeError: An axis is no integer.
 
     Example:
         >>> argosy.swapaxes(argosy.ones([2, 3, 4]), 0, 2).shape
@@ -90,6 +91,13 @@ def swapaxes(x, axis0=None, axis1=None, name=None, *, perm=None):
     """
     if axis1 is None:
         return _ops.transpose(x, axis0 if perm is None else perm)
+    for name, axis in (("axis0", axis0), ("axis1", axis1)):
+        if not hasattr(axis, "__index__"):
+            raise TypeError(
+                f"(InvalidType) [swapaxes] {name}: expected an int, got {type(axis).__name__}. Do this: pass"
+                " the number of an axis."
+            )
+    axis0, axis1 = (_axis("swapaxes", axis, x) for axis in (axis0, axis1))
     perm = list(range(x.ndim))
     perm[axis0], perm[axis1] = perm[axis1], perm[axis0]
     return _ops.transpose(x, perm)
@@ -397,6 +405,7 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
         >>> argosy.repeat_interleave(argosy.to_tensor([[1], [2]]), argosy.to_tensor([1, 2]), 0).tolist()
         [[1], [2], [2]]
     """
+    need_tensor("repeat_interleave", "x", x)
     if axis is None:
         x, axis = _ops.flatten(x), 0
     if x._symbolic and isinstance(repeats, int) and -x.ndim <= axis < x.ndim and repeats >= 0:
@@ -631,6 +640,8 @@ def assign(x, output=None):
         Tensor(shape=[2], dtype=float64, place=Place(cpu), stop_gradient=True,
                [1.5000, 2.    ])
     """
+    if output is not None:
+        need_tensor("assign", "output", output)
     if not isinstance(x, Tensor):
         import numpy as np
 
@@ -767,18 +778,17 @@ def unfold(x, axis, size, step, name=None):
     if x.ndim == 0:
         x = _ops.unsqueeze(x, [0])
     axis = _axis("unfold", axis, x)
-    if x.shape[axis] < 0:
-        sizes = sizes_of(x)
-        starts = _ops.arange(0, sizes[axis] - (size - 1), step, "int64")
-        places = _ops.add(_ops.unsqueeze(starts, 1), _ops.arange(0, size, 1, "int64"))
-        picked = _ops.index_select(x, _ops.flatten(places), axis)
-        shape = [*sizes[:axis], -1, size, *sizes[axis + 1 :]]
-        return moveaxis(_ops.reshape(picked, shape), axis + 1, -1)
-    if not 0 <= size <= x.shape[axis] or step <= 0:
+    sizes, count = sizes_of(x), -1
+    known = x.shape[axis] >= 0
+    if known and (not 0 <= size <= x.shape[axis] or step <= 0):
         raise ValueError(
             f"(InvalidArgument) [unfold] size and step: expected 0 <= size <= {x.shape[axis]} and step > 0, "
             f"got {size} and {step}. Do this: correct them."
         )
-    count = (x.shape[axis] - size) // step + 1
-    starts = [_ops.slice(x, [axis], [i * step], [i * step + size]) for i in range(count)]
-    return moveaxis(_ops.stack(starts, axis), axis + 1, -1)
+    if known:
+        count = (x.shape[axis] - size) // step + 1
+    starts = _ops.arange(0, sizes[axis] - (size - 1), step, "int64")
+    places = _ops.add(_ops.unsqueeze(starts, 1), _ops.arange(0, size, 1, "int64"))
+    picked = _ops.index_select(x, _ops.flatten(places), axis)
+    shape = [*sizes[:axis], count, size, *sizes[axis + 1 :]]
+    return moveaxis(_ops.reshape(picked, shape), axis + 1, -1)

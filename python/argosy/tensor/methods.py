@@ -1,6 +1,7 @@
 """Methods of Tensor that ask the core itself: gradients, values, copies."""
 
 from argosy import _backward, _core
+from argosy._capturing import capturing
 from argosy._core import Tensor
 from argosy._support import alias, checked_seeds, no_dump
 from argosy.device.place import checked_place, has_streams
@@ -72,6 +73,9 @@ def register_hook(self, hook):
     Returns:
         RemovableHandle: Its remove() takes the hook off.
 
+    Raises:
+        NotImplementedError: A function is being captured (jit.to_static then runs it as Python).
+
     Example:
         >>> x = argosy.to_tensor([1.0], stop_gradient=False)
         >>> handle = x.register_hook(lambda grad: grad * 10)
@@ -79,6 +83,11 @@ def register_hook(self, hook):
         >>> x.grad.tolist()
         [20.0]
     """
+    if capturing():
+        raise NotImplementedError(
+            "[register_hook] is called in a function that is captured, whose Program calls no hooks. Do this:"
+            " register it outside of the function, or use a PyLayer, whose backward is captured."
+        )
     return RemovableHandle(self, _core.register_hook(self, hook))
 
 
@@ -185,7 +194,7 @@ def item(self, *args):
         bool | int | float | complex: It.
 
     Raises:
-        ValueError: There are several elements and no index.
+        ValueError: There are several elements and no index, or not one number for each dimension.
 
     Example:
         >>> x = argosy.to_tensor([[1, 2], [3, 4]])
@@ -194,8 +203,18 @@ def item(self, *args):
     """
     if len(args) <= 1:
         return _core.item(self, *args)
+    if len(args) != self.ndim:
+        raise ValueError(
+            f"(InvalidArgument) item(): expected one index, or one for each of the {self.ndim} dimensions of"
+            f" {self.shape}, got {len(args)}. Do this: give all, or the position in C order."
+        )
     position = 0
     for index, size in zip(args, self.shape):
+        if not -size <= index < size:
+            raise ValueError(
+                f"(InvalidArgument) item(): index {index} is outside a dimension of size {size}: got {args} for"
+                f" {self.shape}. Do this: check the index; negative ones count from the end."
+            )
         position = position * size + (index + size if index < 0 else index)
     return _core.item(self, position)
 

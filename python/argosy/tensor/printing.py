@@ -34,7 +34,9 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, sci_mode=No
 
 def _body(tensor, indent):
     array = tensor.astype("float32").numpy() if _as_float(tensor) else tensor.numpy()
-    shown = _edges(array)
+    shown = _edges(
+        array
+    )  # what lies between them does not widen columns, even where it is printed [= Paddle]
     items = [_item(value) for value in shown.reshape(-1).tolist()]
     width = max(map(len, items), default=0)
     signed = array.dtype.kind in "ifc" and any(map(_negative, shown.reshape(-1).tolist()))
@@ -42,11 +44,9 @@ def _body(tensor, indent):
 
 
 def _edges(array):
-    """The part of the array that is shown: all of it, or the edges of each long dimension."""
+    """The edges of each long dimension of the array."""
     import numpy as np
 
-    if array.size <= _options["threshold"]:
-        return array
     edge = _options["edgeitems"]
     for axis, size in enumerate(array.shape):
         if size > 2 * edge:

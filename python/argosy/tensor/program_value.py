@@ -264,6 +264,37 @@ def use_empty(self):
     return not _uses(self)
 
 
+def has_name(self):
+    """Whether a program has given the variable its name: inputs and state have one."""
+    _of_program(self, "has_name")
+    return _core.program_about(self)[0] != "result"
+
+
+def first_use(self):
+    """The first use of the variable by an operation.
+
+    Returns:
+        OpOperand: It; its owner() is the operation.
+
+    Raises:
+        ValueError: There is none.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> y = argosy.tanh(x)
+        >>> x.first_use().owner().type
+        'tanh'
+    """
+    uses = _uses(self)
+    if not uses:
+        raise ValueError(
+            "[first_use] no operation reads the variable. Do this: ask use_empty() first."
+        )
+    op, place = uses[0]
+    return op.operand(place)
+
+
 def has_one_use(self):
     """Whether it is one operand of one operation.
 
@@ -452,12 +483,13 @@ METHODS = {
         function.__name__: property(function, doc=function.__doc__)
         for function in (
             block, op, lod_level, is_data, is_parameter, grad_name, attr_names, dist_attr, append,
+            has_name,
         )
     },
     **{
         function.__name__: function
         for function in (
-            attr, get_defining_op, all_used_ops, use_empty, has_one_use, replace_all_uses_with,
+            attr, get_defining_op, all_used_ops, first_use, use_empty, has_one_use, replace_all_uses_with,
             is_same, initialized, index, is_dense_tensor_type, is_selected_row_type,
             is_dense_tensor_array_type,
             to_string, get_value, set_value,

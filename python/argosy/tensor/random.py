@@ -1,6 +1,7 @@
 """Random tensors. For one seed the values are those of Paddle on the CPU."""
 
 from argosy import _core
+from argosy._capturing import capturing
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._programs import mode
@@ -392,6 +393,9 @@ def seed(seed):
     Returns:
         Generator: The default one.
 
+    Raises:
+        NotImplementedError: A function is being captured (jit.to_static then runs it as Python).
+
     Example:
         >>> _ = argosy.seed(7)
         >>> a = argosy.rand([3])
@@ -399,8 +403,17 @@ def seed(seed):
         >>> bool((a == argosy.rand([3])).all())
         True
     """
+    _refuse_in_captures("seed")
     _core.seed(int(seed))
     return Generator()
+
+
+def _refuse_in_captures(what):
+    if capturing():
+        raise NotImplementedError(
+            f"[{what}] is called in a function that is captured, whose Program draws on from where the"
+            " generator is. Do this: call it outside of the function."
+        )
 
 
 def _manual_program_seed(seed):
@@ -438,6 +451,7 @@ class Generator:
         Returns:
             Generator: This one.
         """
+        _refuse_in_captures("manual_seed")
         _core.seed(int(seed))
         return self
 

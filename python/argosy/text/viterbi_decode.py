@@ -62,10 +62,11 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
             "(InvalidArgument) [viterbi_decode] lengths: expected one for each of the sequences, got"
             f" {list(lengths.shape)} for potentials {list(potentials.shape)}. Do this: pass [batch]."
         )
-    longest = lengths.max().clip(min=0)  # a negative length is of no step, too
+    # A negative length is of no step, too.
+    longest = lengths.max().clip(min=0) if lengths.shape[0] else 0
     steps = potentials.shape[1]
     if in_dynamic_mode():
-        longest = int(longest) if potentials.shape[0] else steps
+        longest = int(longest)
         steps = min(steps, max(longest, 1))
     kind = potentials.dtype
     left = lengths - 1  # steps after the present one

@@ -89,8 +89,8 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
   settle();
   SharedBytes seen_by_others(exchanged());
   bool keeps_graph = op::thread_state.grad_enabled && dy.requires_grad();
-  if (grad.defined() && !cleared) {
-    grad = add_grads(grad, dy, !keeps_graph && is_leaf(grad));
+  if (grad.defined() && !cleared && !is_zeros()) {
+    grad = add_grads(grad, dy, !keeps_graph && is_leaf(grad) && !given);
   } else if (keeps_graph) {
     grad = dy;
   } else {
@@ -107,7 +107,7 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
     }
   }
   if (is_leaf(grad)) grad.set_stop_gradient(false);  // what is computed from x.grad has a history
-  cleared = false;
+  cleared = given = zeros = false;
   tell();
   return {};
 }
@@ -140,7 +140,7 @@ void Accumulate::backward_in_parts(const std::function<Tensor(int64_t, int64_t)>
       whole = Tensor::empty(shape, rows.dtype(), rows.place());
       grad = whole;
       grad.set_stop_gradient(false);
-      cleared = false;
+      cleared = given = zeros = false;
     }
     op::copy_into(ops::slice(whole.detach(), 0, begin, end), rows);
     taken.part(k);
@@ -148,18 +148,32 @@ void Accumulate::backward_in_parts(const std::function<Tensor(int64_t, int64_t)>
   tell();
 }
 
+// Whether somebody else sees the gradient or its memory.
+bool Accumulate::is_held() const {
+  const TensorImpl* t = grad.impl();
+  return t->python || grad.ref()->ref_count() > 1 ||
+         (t->storage && (t->storage->ref_count() > 1 || t->storage->shared()));
+}
+
 void Accumulate::clear(bool to_zero) {
   settle();
   cleared = to_zero && grad.defined() && grad.layout() == Layout::strided;
-  if (!cleared) grad = Tensor();
+  if (!cleared) {
+    grad = Tensor();
+  } else if (exchanges_.empty() && !given && grad.has_data() && is_held()) {
+    write_zeros();  // who holds it sees them at once
+  }
 }
 
 void Accumulate::write_zeros() {
   cleared = false;
+  zeros = true;
   op::GradMode off(false);
-  if (!grad.has_data() || !is_leaf(grad)) {
+  if (!grad.has_data() || !is_leaf(grad) || given) {
     grad = ops::full_like(grad, 0);
     grad.set_stop_gradient(false);
+    given = false;
+    zeros_version_ = grad.version();
     return;
   }
   grad.prepare_write();
@@ -168,6 +182,7 @@ void Accumulate::write_zeros() {
   else
     op::copy_into(grad, ops::constant(0, grad.dtype(), grad.place()));
   grad.wrote("clear_gradient");
+  zeros_version_ = grad.version();
 }
 
 Accumulate& slot(const Tensor& t) {
@@ -191,7 +206,8 @@ void set_grad(const Tensor& t, Tensor grad) {
   Accumulate& s = slot(t);
   s.settle();
   s.grad = std::move(grad);
-  s.cleared = false;
+  s.cleared = s.zeros = false;
+  s.given = s.grad.defined();
 }
 
 void clear_grad(const Tensor& t, bool to_zero) {

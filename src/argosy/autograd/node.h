@@ -75,6 +75,11 @@ class ARGOSY_API Accumulate final : public Node {
   bool cleared = false;
   void clear(bool to_zero);
   void write_zeros();
+  // `grad` came from outside: the next gradient is not added into its memory.
+  bool given = false;
+  // Whether nobody has written it since it was set to zeros, so that another may take its place.
+  bool is_zeros() const { return zeros && grad.version() == zeros_version_; }
+  bool zeros = false;
   std::vector<std::function<void()>> after;  // run when a gradient has been added
 
   // Run after those in `after`. A leaf that has one runs as soon as its last consumer of the pass
@@ -109,6 +114,8 @@ class ARGOSY_API Accumulate final : public Node {
     std::function<void()> fn;
   };
   void tell();  // that a gradient has been added
+  bool is_held() const;
+  uint32_t zeros_version_ = 0;
   std::vector<Exchange> exchanges_;
 };
 

@@ -4,7 +4,6 @@
 #include "argosy/autograd/saved_hooks.h"
 #include "argosy/op/autocast.h"
 #include "argosy/op/dispatch.h"
-#include "argosy/op/row_gradient.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::autograd {
@@ -119,7 +118,7 @@ class OpNode final : public Node {
   }
   bool computes_rows(size_t edge) const override {
     if (watch::watched()) return false;  // who watches sees whole gradients
-    const op::RowGradient* rule = op::row_gradient(op_, edge);
+    const op::RowGradient* rule = rows_of(edge);
     if (!rule) return false;
     const Operands ins = saved_inputs();
     return rule->applies({ins, ends_.empty() ? nullptr : ends_.data()});
@@ -128,7 +127,7 @@ class OpNode final : public Node {
                        int64_t end) override {
     const Operands ins = saved_inputs(), outs = saved_outputs();
     const op::Inputs in(ins, ends_.empty() ? nullptr : ends_.data());
-    return op::row_gradient(op_, edge)->rows({op_, in, outs, dys, nullptr}, begin, end);
+    return rows_of(edge)->rows({op_, in, outs, dys, nullptr}, begin, end);
   }
   bool released() const override { return released_; }
   void release_saved() override {
@@ -173,6 +172,11 @@ class OpNode final : public Node {
  private:
   using Operands = InlineVector<Tensor, 4>;
 
+  // Of an op without lists, whose edges are its inputs.
+  const op::RowGradient* rows_of(size_t edge) const {
+    if (op_.any_list || !op_.inputs[edge].gradient_rows) return nullptr;
+    return &op_.inputs[edge].gradient_rows;
+  }
   [[gnu::always_inline]] Operands saved_inputs() const {
     Operands ins;
     for (size_t i = 0; i < ins_.size(); ++i) ins.push_back(input(i));

@@ -76,6 +76,13 @@ void two(T* target, const T* a, const T* b, int64_t n) {
   for (int64_t i = 0; i < n; ++i) target[i] = join<op>(a[i], b[i]);
 }
 
+// The same, into both of them where they are: in one pass over memory that two processors share.
+template <Reduce op, class T>
+void two_in_place(T* a, T* b, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) a[i] = b[i] = join<op>(a[i], b[i]);
+}
+
 // The same for the average over ranks. Half of a sum is what dividing it by two gives, bit for bit.
 template <class T>
 void average_of_two(T* target, const T* a, const T* b, int64_t n, int ranks) {
@@ -90,13 +97,39 @@ void average_of_two(T* target, const T* a, const T* b, int64_t n, int ranks) {
   }
 }
 
+template <class T>
+void half_of_two_in_place(T* a, T* b, int64_t n) {
+  using Real = typename RealOf<T>::type;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) a[i] = b[i] = (a[i] + b[i]) * Real(0.5);
+}
+
+// Whether it was of two ranks, and is done.
 template <Reduce op, class T>
-void run(char* target, std::span<const char* const> sources, int64_t count, int ranks,
-         bool average) {
+bool run_two_in_place(std::span<char* const> targets, std::span<const char* const> sources,
+                      int64_t count, int ranks, bool average) {
+  if (targets.size() != 2 || !std::ranges::equal(targets, sources)) return false;
+  T* a = reinterpret_cast<T*>(targets[0]);
+  T* b = reinterpret_cast<T*>(targets[1]);
+  if (!average) {
+    two_in_place<op>(a, b, count);
+    return true;
+  }
+  if constexpr (!std::is_integral_v<T>) {
+    if (ranks == 2) half_of_two_in_place(a, b, count);
+    return ranks == 2;
+  }
+  return false;
+}
+
+template <Reduce op, class T>
+void run(std::span<char* const> targets, std::span<const char* const> sources, int64_t count,
+         int ranks, bool average) {
   using W = typename Wide<T>::type;
-  T* out = reinterpret_cast<T*>(target);
+  T* out = reinterpret_cast<T*>(targets[0]);
   if constexpr (std::is_same_v<W, T>) {
-    if (sources.size() == 2) {
+    if (run_two_in_place<op, T>(targets, sources, count, ranks, average)) return;
+    if (sources.size() == 2 && targets.size() == 1) {
       const T* a = reinterpret_cast<const T*>(sources[0]);
       const T* b = reinterpret_cast<const T*>(sources[1]);
       if (!average) return two<op>(out, a, b, count);
@@ -122,6 +155,9 @@ void run(char* target, std::span<const char* const> sources, int64_t count, int 
       }
     }
     for (int64_t i = 0; i < n; ++i) out[begin + i] = static_cast<T>(sum[i]);
+    for (char* more : targets.subspan(1))
+      std::memcpy(reinterpret_cast<T*>(more) + begin, out + begin,
+                  static_cast<size_t>(n) * sizeof(T));
   }
 }
 
@@ -143,20 +179,20 @@ bool reduces(Reduce op, DType dtype) {
   return false;
 }
 
-void combine(Reduce op, DType dtype, char* target, std::span<const char* const> sources,
-             int64_t count, int ranks) {
+void combine(Reduce op, DType dtype, std::span<char* const> targets,
+             std::span<const char* const> sources, int64_t count, int ranks) {
   const bool done = dispatch_all(dtype, [&]<class T>(T) {
     switch (op) {
       case Reduce::sum:
-        return run<Reduce::sum, T>(target, sources, count, ranks, false);
+        return run<Reduce::sum, T>(targets, sources, count, ranks, false);
       case Reduce::avg:
-        return run<Reduce::sum, T>(target, sources, count, ranks, true);
+        return run<Reduce::sum, T>(targets, sources, count, ranks, true);
       case Reduce::prod:
-        return run<Reduce::prod, T>(target, sources, count, ranks, false);
+        return run<Reduce::prod, T>(targets, sources, count, ranks, false);
       case Reduce::max:
-        return run<Reduce::max, T>(target, sources, count, ranks, false);
+        return run<Reduce::max, T>(targets, sources, count, ranks, false);
       case Reduce::min:
-        return run<Reduce::min, T>(target, sources, count, ranks, false);
+        return run<Reduce::min, T>(targets, sources, count, ranks, false);
       case Reduce::none:
         break;
     }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
-#include "argosy/comm/combine.h"
+#include "argosy/comm/host_sum.h"
 #include "argosy/comm/mesh_collectives.h"
 #include "argosy/comm/mesh_reduce.h"
 
@@ -68,6 +69,7 @@ std::shared_ptr<Channel> Hybrid::world(std::shared_ptr<Network> network, Algorit
     for (size_t r = 0; r < hosts.size(); ++r)
       if (hosts[r] == hosts[me]) here.push_back(static_cast<int>(r));
     const int place = host->rank();
+    host->tensors(place);  // gradients lie there from now on
     auto engine = std::make_shared<HostEngine>(std::move(host), here);
     board = std::make_shared<Board>(std::move(engine), 0, std::move(here), place, 0, nullptr);
   }
@@ -103,25 +105,34 @@ Hybrid::Places Hybrid::places(const std::vector<int>& ranks, int rank) const {
   for (size_t r = 0; r < ranks.size(); ++r)
     of_host[(*hosts_)[static_cast<size_t>(ranks[r])]].push_back(static_cast<int>(r));
   Places out;
-  out.here = of_host[(*hosts_)[static_cast<size_t>(ranks[static_cast<size_t>(rank)])]];
-  const auto place = static_cast<size_t>(place_of(out.here, rank));
-  for (const auto& [host, members] : of_host) {
-    if (members.size() != out.here.size()) return {out.here, {}};
-    out.across.push_back(members[place]);
-  }
+  out.hosts = static_cast<int>(of_host.size());
+  out.carriers = ranks.size();
+  for (const auto& [host, members] : of_host) out.carriers = std::min(out.carriers, members.size());
+  const auto& here = of_host[(*hosts_)[static_cast<size_t>(ranks[static_cast<size_t>(rank)])]];
+  const auto place = static_cast<size_t>(place_of(here, rank));
+  if (place < out.carriers)
+    for (const auto& [host, members] : of_host) out.across.push_back(members[place]);
   std::sort(out.across.begin(), out.across.end());
   return out;
 }
 
 void Hybrid::join_across(double seconds) {
   const Places at = places(ranks(), rank());
-  if (at.here.size() < 2 || at.across.size() < 2) return;
-  across_ = mesh_->part(number() | kAcross, at.across, place_of(at.across, rank()), seconds);
+  // On one host its board does all there is to do; with one rank each the mesh does the same.
+  if (at.hosts < 2 || static_cast<size_t>(at.hosts) == ranks().size()) return;
+  host_count_ = at.hosts;
+  carriers_ = at.carriers;
+  if (!at.across.empty())
+    across_ = mesh_->part(number() | kAcross, at.across, place_of(at.across, rank()), seconds);
 }
 
 void Hybrid::post(Failure failure, const std::string& text) noexcept {
   mesh_->post(failure, text);
   if (host_) host_->post(failure, text);  // wakes who waits there
+}
+
+bool Hybrid::others_write(const void* address) const {
+  return host_ && host_->others_write(address);
 }
 
 void Hybrid::leave() noexcept {
@@ -132,7 +143,9 @@ void Hybrid::leave() noexcept {
 void Hybrid::run(const Job& job) {
   // Partial sums of 16-bit numbers would be rounded to 16 bits.
   const bool rounds = job.header.dtype == DType::float16 || job.header.dtype == DType::bfloat16;
-  if (across_ && job.header.kind == Kind::all_reduce && job.bytes() > kFlat && !rounds)
+  if (host_ && host_->size() == size())
+    host_->run(job);
+  else if (carriers_ && job.header.kind == Kind::all_reduce && job.bytes() > kFlat && !rounds)
     all_reduce(job);
   else
     mesh_->run(job);
@@ -141,68 +154,34 @@ void Hybrid::run(const Job& job) {
 // What is under way across hosts moves on while ranks of this one are waited for, so that nobody
 // waits in a circle.
 void Hybrid::all_reduce(const Job& job) {
-  const auto item = static_cast<size_t>(item_size(job.header.dtype));
-  const auto n = static_cast<size_t>(host_->size());
-  const size_t bytes = job.bytes();
-  const size_t share = (bytes / item + n - 1) / n * item;
-  // Of rank r's share, as far as there is any.
-  const auto cut = [&](const Pieces& pieces, size_t r, size_t begin, size_t length) {
-    const size_t end = std::min(bytes, (r + 1) * share);
-    const size_t from = std::min(end, r * share + begin), to = std::min(end, from + length);
-    Pieces out;
-    pieces.each(from, to - from, [&](char* p, size_t, size_t k) { out.add(p, k); });
-    return out;
-  };
-  const auto me = static_cast<size_t>(host_->rank());
-  const bool average = job.header.op == Reduce::avg;
-  const Reduce op = average ? Reduce::sum : job.header.op;
-  // Each step is shown as what was called: so ranks that differ are told what they called.
-  const auto step = [&](Kind kind, Reduce reduce, size_t length) {
-    Job part;
-    part.header = job.header;
-    part.header.kind = kind;
-    part.header.op = reduce;
-    part.header.count = length / item;
-    part.shown = &job.header;
-    part.seconds = job.seconds;
-    return part;
-  };
   // One that calls something else may wait where nobody comes by: at its neighbours in the mesh.
   compare(*mesh_, job);
-  const Pieces own = cut(job.receive[0], me, 0, share);
+  std::optional<Talk> talk;
+  std::function<bool()> meanwhile;
+  if (across_) meanwhile = [&talk] { return talk && talk->advance(); };
+  HostSum host(host_.get(), job, carriers_, size(), &turn_, std::move(meanwhile));
+  Beside beside;
+  beside.extent = host.share();
+  beside.before = [&](size_t begin, size_t bytes) { host.reduce(begin, bytes); };
+  beside.after = [&](size_t begin, size_t bytes) { host.spread(begin, bytes); };
+  if (!across_) {
+    follow(host_count_, mesh_->algorithm(), job.header.dtype, beside);
+    return host.finish();
+  }
   // A share that is empty is exchanged too: the others compare what was called.
-  Job over = step(Kind::all_reduce, op, own.bytes());
+  const Pieces own = host.own();
+  Job over;
+  over.header = job.header;
+  over.header.op = host.op();
+  over.header.count = own.bytes() / static_cast<size_t>(item_size(job.header.dtype));
+  over.shown = &job.header;
+  over.seconds = job.seconds;
   over.send.push_back(own);
   over.receive.push_back(own);
-  Talk talk(*across_, over);
-  const auto on_host = [&](Job part) {
-    part.turn = turn_++;
-    part.meanwhile = [&talk] { return talk.advance(); };
-    host_->run(part);
-  };
-  Beside beside;
-  beside.extent = share;
-  beside.before = [&](size_t begin, size_t length) {
-    Job down = step(Kind::reduce_scatter, op, length);
-    for (size_t r = 0; r < n; ++r) down.send.push_back(cut(job.send[0], r, begin, length));
-    down.receive.push_back(cut(job.receive[0], me, begin, length));
-    on_host(std::move(down));
-  };
-  beside.after = [&](size_t begin, size_t length) {
-    const Pieces result = cut(job.receive[0], me, begin, length);
-    if (average)
-      result.each(0, result.bytes(), [&](char* p, size_t, size_t k) {
-        const char* sum = p;
-        const auto count = static_cast<int64_t>(k / item);
-        combine(Reduce::avg, job.header.dtype, p, {&sum, 1}, count, size());
-      });
-    Job up = step(Kind::all_gather_v, Reduce::none, 0);
-    up.send.push_back(result);
-    for (size_t r = 0; r < n; ++r) up.receive.push_back(cut(job.receive[0], r, begin, length));
-    on_host(std::move(up));
-  };
-  comm::all_reduce(*across_, talk, over, beside);
-  talk.finish();
+  talk.emplace(*across_, over);
+  comm::all_reduce(*across_, *talk, over, beside);
+  talk->finish();
+  host.finish();
 }
 
 }  // namespace argosy::comm

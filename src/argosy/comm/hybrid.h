@@ -10,13 +10,14 @@
 namespace argosy::comm {
 
 // A channel of ranks on several hosts, some of which share one: a mesh of all, a board for each
-// host, and, where all hosts have equally many ranks, a mesh of the first ranks of each host, one
-// of the second ones, and so on ("across").
+// host, and a mesh of the first ranks of each host, one of the second ones, and so on ("across"),
+// as far as all hosts have such ranks: their carriers.
 //
-// A large all_reduce goes over both: each rank of a host reduces its share over the board,
-// exchanges that across, and shows it to its host again, stretch by stretch, so that boards are
-// busy while links are. A link between hosts carries what one rank has, not what all ranks of the
-// host have. Everything else is the mesh's, and so is the failure.
+// A large all_reduce goes over both (HostSum): each carrier reduces its share of what its host has,
+// exchanges that across, and gives its host the result, stretch by stretch, so that hosts are busy
+// while links are. A link between hosts carries what one rank has, not what all ranks of the host
+// have. Collectives of ranks that are all on one host are its board's. Everything else is the
+// mesh's, and so is the failure.
 class ARGOSY_API Hybrid final : public Channel {
  public:
   // host: the memory that ranks of this one's host share, null if it is alone there. hosts: which
@@ -30,6 +31,7 @@ class ARGOSY_API Hybrid final : public Channel {
   std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
                                     double seconds, std::optional<Algorithm> algorithm) override;
   void run(const Job& job) override;
+  bool others_write(const void* address) const override;
 
   size_t put(int peer, std::span<const iovec> from) override { return mesh_->put(peer, from); }
   size_t get(int peer, std::span<const iovec> to) override { return mesh_->get(peer, to); }
@@ -49,10 +51,11 @@ class ARGOSY_API Hybrid final : public Channel {
  private:
   Hybrid(std::shared_ptr<Mesh> mesh, std::shared_ptr<Board> host,
          std::shared_ptr<const std::vector<std::string>> hosts);
-  // Numbers in the group of those on this rank's host, and of those with its place on theirs; the
-  // latter empty where hosts have unequally many.
   struct Places {
-    std::vector<int> here, across;
+    int hosts = 0;
+    size_t carriers = 0;      // of each host
+    std::vector<int> across;  // numbers of those with this rank's place on their hosts; empty: it
+                              // is no carrier
   };
   Places places(const std::vector<int>& ranks, int rank) const;
   void join_across(double seconds);
@@ -61,7 +64,9 @@ class ARGOSY_API Hybrid final : public Channel {
   const std::shared_ptr<Mesh> mesh_;
   const std::shared_ptr<Board> host_;  // null: this rank is alone on its host
   const std::shared_ptr<const std::vector<std::string>> hosts_;
-  std::shared_ptr<Mesh> across_;  // null: hosts have unequally many ranks, or one each
+  int host_count_ = 0;
+  size_t carriers_ = 0;           // 0: all goes over the mesh
+  std::shared_ptr<Mesh> across_;  // null: this rank is no carrier, or there are none
   uint64_t turn_ = 0;             // of the board's collectives; one thread's at a time
 };
 

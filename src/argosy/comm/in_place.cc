@@ -95,50 +95,103 @@ void InPlace::find_seen(const Steps& steps) {
     uint64_t bytes = job_.bytes() - begin;
     for (Cursor& c : cursors) bytes = std::min(bytes, c.left());
     ARGOSY_INVARIANT(bytes > 0);
-    Stretch stretch{{}, bytes};
+    Stretch stretch{{}, begin, bytes};
     for (int r = 0; r < board_.size(); ++r) {
       Cursor& c = cursors[static_cast<size_t>(r)];
       stretch.at.push_back(c.at(board_.tensors(r)));
       c.pass(bytes);
     }
-    if (std::ranges::count(stretch.at, nullptr) == 0) {
-      seen_.push_back(std::move(stretch));
-    } else {
-      const auto add_to = [&](Pieces& rest) {
-        return [&rest](char* p, size_t, size_t n) { rest.add(p, n); };
-      };
-      job_.receive[0].each(begin, bytes, add_to(rest_));
-      job_.send[0].each(begin, bytes, add_to(rest_sent_));
-    }
+    if (std::ranges::count(stretch.at, nullptr)) stretch.at.clear();
+    stretches_.push_back(std::move(stretch));
     begin += bytes;
+  }
+}
+
+template <class Use>
+void InPlace::each_seen(size_t begin, size_t bytes, Use&& use) const {
+  for (const Stretch& s : stretches_) {
+    if (s.at.empty()) continue;
+    const size_t end = std::min(begin + bytes, s.begin + s.bytes);
+    for (size_t at = std::max(begin, s.begin); at < end; at += kPortion)
+      use(s, at - s.begin, std::min(kPortion, end - at));
+  }
+}
+
+template <class Use>
+void InPlace::each_hidden(size_t begin, size_t bytes, Use&& use) const {
+  for (const Stretch& s : stretches_) {
+    const size_t from = std::max(begin, s.begin), to = std::min(begin + bytes, s.begin + s.bytes);
+    if (s.at.empty() && from < to) use(from, to - from);
   }
 }
 
 void InPlace::reduce() const {
   const auto n = static_cast<size_t>(board_.size()), me = static_cast<size_t>(board_.rank());
   const auto item = static_cast<size_t>(item_size(job_.header.dtype));
+  std::vector<char*> at(n);
   std::vector<const char*> sources(n);
-  for (const Stretch& s : seen_) {
+  for (const Stretch& s : stretches_) {
+    if (s.at.empty()) continue;
     const size_t share = (s.bytes / n + kLine) / kLine * kLine;
-    const size_t end = std::min(s.bytes, (me + 1) * share);
-    for (size_t at = std::min(s.bytes, me * share); at < end; at += kPortion) {
-      const size_t bytes = std::min(kPortion, end - at);
-      std::ranges::transform(s.at, sources.begin(), [at](char* p) { return p + at; });
-      combine(job_.header.op, job_.header.dtype, s.at[me] + at, sources,
-              static_cast<int64_t>(bytes / item), board_.size());
-      for (size_t r = 0; r < n; ++r)
-        if (r != me) std::memcpy(s.at[r] + at, s.at[me] + at, bytes);
-    }
+    const size_t from = std::min(s.bytes, me * share), to = std::min(s.bytes, (me + 1) * share);
+    each_seen(s.begin + from, to - from, [&](const Stretch&, size_t offset, size_t bytes) {
+      std::ranges::transform(s.at, at.begin(), [offset](char* p) { return p + offset; });
+      std::ranges::copy(at, sources.begin());
+      combine(job_.header.op, job_.header.dtype, at, sources, static_cast<int64_t>(bytes / item),
+              board_.size());
+    });
   }
 }
 
 Job InPlace::rest() const {
   Job rest;
   rest.header = job_.header;
-  rest.header.count = rest_.bytes() / static_cast<size_t>(item_size(job_.header.dtype));
-  rest.send.push_back(rest_sent_);
-  rest.receive.push_back(rest_);
+  rest.send.push_back(hidden(job_.send[0], 0, job_.bytes()));
+  rest.receive.push_back(hidden(job_.receive[0], 0, job_.bytes()));
+  rest.header.count = rest.receive[0].bytes() / static_cast<size_t>(item_size(job_.header.dtype));
   return rest;
+}
+
+void InPlace::gather(size_t begin, size_t bytes, Reduce op) const {
+  const auto me = static_cast<size_t>(board_.rank());
+  const auto item = static_cast<size_t>(item_size(job_.header.dtype));
+  std::vector<const char*> sources(static_cast<size_t>(board_.size()));
+  each_seen(begin, bytes, [&](const Stretch& s, size_t at, size_t n) {
+    std::ranges::transform(s.at, sources.begin(), [at](char* p) { return p + at; });
+    combine(op, job_.header.dtype, s.at[me] + at, sources, static_cast<int64_t>(n / item),
+            board_.size());
+  });
+}
+
+void InPlace::spread(size_t begin, size_t bytes, int divisor) const {
+  const auto me = static_cast<size_t>(board_.rank());
+  const auto item = static_cast<size_t>(item_size(job_.header.dtype));
+  std::vector<char*> at(static_cast<size_t>(board_.size()));
+  each_seen(begin, bytes, [&](const Stretch& s, size_t offset, size_t n) {
+    std::ranges::transform(s.at, at.begin(), [offset](char* p) { return p + offset; });
+    const char* own = at[me];
+    if (divisor) {
+      combine(Reduce::avg, job_.header.dtype, at, {&own, 1}, static_cast<int64_t>(n / item),
+              divisor);
+      return;
+    }
+    for (char* to : at)
+      if (to != own) std::memcpy(to, own, n);
+  });
+}
+
+size_t InPlace::hidden_bytes(size_t begin, size_t bytes) const {
+  size_t all = 0;
+  each_hidden(begin, bytes, [&](size_t, size_t n) { all += n; });
+  return all;
+}
+
+Pieces InPlace::hidden(const Pieces& pieces, size_t begin, size_t bytes) const {
+  Pieces out;
+  each_hidden(begin, bytes, [&](size_t at, size_t n) {
+    pieces.each(at, n, [&](char* p, size_t, size_t k) { out.add(p, k); });
+  });
+  return out;
 }
 
 }  // namespace argosy::comm

@@ -17,10 +17,22 @@ constexpr size_t kDepth = 2;
 constexpr size_t kRoom = size_t{4} << 20;
 
 // Of a rank's share, exchanged at a time.
-size_t share_of(const Mesh& mesh) {
-  const auto others = static_cast<size_t>(std::max(1, mesh.size() - 1));
+size_t share_of(int ranks) {
+  const auto others = static_cast<size_t>(std::max(1, ranks - 1));
   return std::min(kShare, kRoom / (kDepth * others) / 64 * 64);
 }
+
+// The stretches of `extent` bytes that `ranks` ranks exchange one after the other.
+struct Stretches {
+  size_t extent, width, count;
+  Stretches(int ranks, size_t extent)
+      : extent(extent),
+        width(share_of(ranks) * static_cast<size_t>(ranks)),
+        count((extent + width - 1) / width) {}
+  void tell(const std::function<void(size_t, size_t)>& whom, size_t i) const {
+    if (whom) whom(i * width, std::min(width, extent - i * width));
+  }
+};
 
 // Room for what the other ranks have of a stretch of bytes.
 class Stage {
@@ -93,15 +105,12 @@ void all_reduce_direct(Mesh& mesh, Talk& talk, const Job& job) {
 template <class Use>
 void reduce_shares(Mesh& mesh, Talk& talk, const Job& job, const Beside& beside,
                    std::vector<Pending>* results, Use&& use) {
-  const size_t bytes = job.bytes(), item = item_of(job), extent = std::max(bytes, beside.extent);
-  const size_t width = share_of(mesh) * static_cast<size_t>(mesh.size());
-  const size_t stretches = (extent + width - 1) / width;
-  const auto begin_of = [&](size_t i) { return std::min(bytes, i * width); };
+  const size_t bytes = job.bytes(), item = item_of(job);
+  const Stretches all(mesh.size(), std::max(bytes, beside.extent));
+  const size_t stretches = all.count;
+  const auto begin_of = [&](size_t i) { return std::min(bytes, i * all.width); };
   const auto shares = [&](size_t i) {
     return Shares(begin_of(i), begin_of(i + 1) - begin_of(i), item, mesh.size());
-  };
-  const auto tell = [&](const auto& whom, size_t i) {
-    if (whom) whom(i * width, std::min(width, extent - i * width));
   };
   Stages stages(mesh, job, stretches ? shares(0).share : 0);
   if (results) results->resize(stretches);
@@ -109,7 +118,7 @@ void reduce_shares(Mesh& mesh, Talk& talk, const Job& job, const Beside& beside,
   each_other(mesh, [&](int r) { talk.greet(r); });
   for (size_t i = 0; i < stretches + kDepth; ++i) {
     if (i < stretches) {
-      tell(beside.before, i);
+      all.tell(beside.before, i);
       const Shares s = shares(i);
       each_other(mesh, [&](int r) {
         talk.send(r, job.send[0], s.at(r), s.length(r));
@@ -122,7 +131,7 @@ void reduce_shares(Mesh& mesh, Talk& talk, const Job& job, const Beside& beside,
     }
     if (const size_t k = i - kDepth; i >= kDepth && beside.after) {
       talk.wait((*results)[k]);
-      tell(beside.after, k);
+      all.tell(beside.after, k);
     }
   }
 }
@@ -147,6 +156,20 @@ bool may_be_partial(DType dtype) {
 }
 
 }  // namespace
+
+void follow(int ranks, Algorithm wanted, DType dtype, const Beside& beside) {
+  const Algorithm way = choose(wanted, ranks, beside.extent, may_be_partial(dtype), Mesh::model());
+  if (way != Algorithm::shares) {
+    beside.before(0, beside.extent);
+    beside.after(0, beside.extent);
+    return;
+  }
+  const Stretches all(ranks, beside.extent);
+  for (size_t i = 0; i < all.count + kDepth; ++i) {
+    if (i < all.count) all.tell(beside.before, i);
+    if (i >= kDepth) all.tell(beside.after, i - kDepth);
+  }
+}
 
 void all_reduce(Mesh& mesh, Talk& talk, const Job& job, const Beside& beside) {
   const size_t extent = std::max(job.bytes(), beside.extent);
@@ -225,7 +248,7 @@ void reduce(Mesh& mesh, Talk& talk, const Job& job) {
 
 void reduce_scatter(Mesh& mesh, Talk& talk, const Job& job) {
   const auto me = static_cast<size_t>(mesh.rank());
-  const size_t bytes = job.bytes(), width = share_of(mesh);
+  const size_t bytes = job.bytes(), width = share_of(mesh.size());
   const size_t stretches = (bytes + width - 1) / width;
   const auto length = [&](size_t i) { return std::min(width, bytes - i * width); };
   Stages stages(mesh, job, std::min(bytes, width));

@@ -20,6 +20,9 @@ struct Beside {
 // ranks had: so results are those of Board bit for bit, 16-bit numbers are rounded once, and all
 // ranks get the same. Those that pass partial sums on have an order of their own (choice.h).
 void all_reduce(Mesh& mesh, Talk& talk, const Job& job, const Beside& beside = {});
+// The calls of `beside` alone, in the order of an all_reduce between `ranks` ranks: for who takes
+// no part in it, but in what is done beside it. wanted: the mesh's algorithm.
+void follow(int ranks, Algorithm wanted, DType dtype, const Beside& beside);
 void reduce(Mesh& mesh, Talk& talk, const Job& job);
 void reduce_scatter(Mesh& mesh, Talk& talk, const Job& job);
 

@@ -2,8 +2,6 @@
 
 #include <memory>
 #include <mutex>
-#include <set>
-#include <string>
 
 #include "argosy/base/watch.h"
 
@@ -44,11 +42,6 @@ Thread& own() {
   // Behind a pointer: thread-local space of a library is scarce.
   static thread_local std::unique_ptr<Thread> thread = std::make_unique<Thread>();
   return *thread;
-}
-
-std::set<std::string, std::less<>>& widening() {
-  static std::set<std::string, std::less<>> names;
-  return names;
 }
 
 bool is_cast(DType dtype) {
@@ -157,7 +150,7 @@ bool autocast_operands(const Autocast& state, const OpDef& op, const Inputs& in,
 namespace {
 
 bool widens_here(const Autocast& state, const OpDef& op, const Inputs& in) {
-  if (thread_state.recorder || !widening().contains(op.name)) return false;
+  if (thread_state.recorder || !op.widens) return false;
   for (const Tensor& t : in.flat())
     if (t.defined() && !t.has_data()) return false;
   InlineVector<DType, 8> dtypes;
@@ -167,9 +160,6 @@ bool widens_here(const Autocast& state, const OpDef& op, const Inputs& in) {
 
 }  // namespace
 
-bool widens(const char* op) {
-  return widening().insert(op).second;
-}
 bool is_widened() {
   return own().widened;
 }

@@ -52,13 +52,10 @@ ARGOSY_API void forget_casts();
 ARGOSY_API bool autocast_dtypes(const Autocast& state, const OpDef& op, const Inputs& in,
                                 InlineVector<DType, 8>& out);
 
-// Says of an op that, where automatic casting wants its first operand in float32, its composition
-// takes that in 16 bits and computes in float32 all the same: eager calls make no copy of it then.
-ARGOSY_API bool widens(const char* op);
-// Asked by such a composition: is this one of those calls?
+// Asked by the composition of an op that widens: was its first operand left in 16 bits?
 ARGOSY_API bool is_widened();
 
-// A call with operands as they are, if `op` has said that it widens and 16 bits would be cast.
+// A call with operands as they are, if `op` widens and 16 bits would be cast.
 class Widened {
  public:
   Widened(const Autocast& state, const OpDef& op, const Inputs& in);

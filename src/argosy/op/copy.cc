@@ -87,13 +87,7 @@ void copy_across(const Tensor& dst, const Tensor& src) {
 [[gnu::always_inline]] inline void check_copy(const Tensor& dst, const Tensor& src) {
   need_elements(src);
   need_elements(dst);
-  bool fits = true;
-  const int skip = dst.rank() - src.rank();  // below 0: src's first sizes must be 1
-  for (int i = 0; i < src.rank(); ++i)
-    fits &= src.dim(i) == 1 || (i + skip >= 0 && src.dim(i) == dst.dim(i + skip));
-  ARGOSY_CHECK(fits, invalid_argument)
-      << "[assign] a value of shape " << src.shape() << " does not broadcast to shape "
-      << dst.shape() << ". Do this: give a value of that shape.";
+  check_fits(dst.shape(), src.shape());
 }
 
 void need_device_with_elements(const Tensor& t) {
@@ -112,6 +106,18 @@ void need_device_with_elements(const Tensor& t) {
 }
 
 }  // namespace
+
+void check_fits(const Shape& to, const Shape& value) {
+  bool fits = true;
+  const int skip = to.rank() - value.rank();  // below 0: the value's first sizes must be 1
+  for (int i = 0; i < value.rank(); ++i) {
+    const int64_t size = value[i], there = i + skip >= 0 ? to[i + skip] : 1;
+    fits &= size == 1 || size == there || size < 0 || there < 0;
+  }
+  ARGOSY_CHECK(fits, invalid_argument)
+      << "[assign] a value of shape " << value << " does not broadcast to shape " << to
+      << ". Do this: give a value of that shape.";
+}
 
 Tensor contiguous(const Tensor& t) {
   need_elements(t);

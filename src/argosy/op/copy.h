@@ -5,6 +5,9 @@
 // Tensors from place to place (copy_into of op/dispatch.h copies between any two).
 namespace argosy::op {
 
+// Raises where values of one shape cannot be copied to another. Unknown sizes may fit.
+ARGOSY_API void check_fits(const Shape& to, const Shape& value);
+
 // t on `place`, in whatever layout: itself if it is there; no history. Throws for what has no
 // elements.
 ARGOSY_API Tensor to_place(const Tensor& t, Place place);

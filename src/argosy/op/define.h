@@ -158,10 +158,23 @@ class OpBuilder : private Description {
     def_.inputs.back().host = true;
     return *this;
   }
-  // Cast the inputs to their common dtype first.
+  // The gradient of the last input can be computed some rows at a time.
+  OpBuilder& gradient_rows(RowGradient rule) {
+    def_.inputs.back().gradient_rows = rule;
+    return *this;
+  }
+  // Cast the inputs to their common dtype first (docs/dtypes.md), or to what op.h says of these.
   OpBuilder& promote() {
     def_.promotes = true;
     return *this;
+  }
+  OpBuilder& promote_kinds() {
+    def_.mixes_kinds = true;
+    return promote();
+  }
+  OpBuilder& promote_0d() {
+    def_.counts_0d = true;
+    return promote();
   }
   // Inputs broadcast together; outputs have that shape and, unless infer says otherwise, that
   // dtype.
@@ -245,6 +258,10 @@ class OpBuilder : private Description {
     return *this;
   }
   OpBuilder& amp(Amp both) { return amp(both, both); }
+  OpBuilder& widens() {
+    def_.widens = true;
+    return *this;
+  }
   // Output i is input inputs[i], written in place.
   OpBuilder& writes(std::initializer_list<uint32_t> inputs) {
     def_.writes = inputs;
@@ -333,6 +350,10 @@ class OpBuilder : private Description {
   }
   OpBuilder& update_rule(void (*fn)(UpdateRule&, const A&)) {
     def_.update_rule = detail::erase<A>(fn);
+    return *this;
+  }
+  OpBuilder& result_rows(std::optional<RowSource> (*fn)(const Inputs&, const A&)) {
+    def_.result_rows = detail::erase<A>(fn);
     return *this;
   }
   OpBuilder& initial_range(std::optional<double> (*fn)(const A&)) {

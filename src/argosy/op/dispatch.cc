@@ -6,13 +6,14 @@
 #include "argosy/op/autocast.h"
 #include "argosy/op/host_work.h"
 #include "argosy/op/launch.h"
-#include "argosy/op/promotion.h"
+#include "argosy/op/recorded_write.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::op {
 
 constinit thread_local ThreadState thread_state;
 constinit Hooks hooks;
+bool (*refuses_recorded_write)(const Tensor& x) = nullptr;
 
 namespace {
 std::atomic<DType> current_default_dtype{DType::float32};
@@ -155,16 +156,14 @@ const TensorImpl* check_inputs(const OpDef& op, const Inputs& in, const TensorIm
 }
 
 // promote_tensors, and what the op's own rule says beside it.
-std::optional<DType> promote_pair(const Promotion& own, DType a, bool a_is_0d, DType b,
-                                  bool b_is_0d) {
-  if (own.zero_d && a_is_0d != b_is_0d) return promote(a, b);
+std::optional<DType> promote_pair(const OpDef& op, DType a, bool a_is_0d, DType b, bool b_is_0d) {
+  if (op.counts_0d && a_is_0d != b_is_0d) return promote(a, b);
   std::optional<DType> both = promote_tensors(a, a_is_0d, b, b_is_0d);
-  return both || !own.kinds ? both : promote(a, b);
+  return both || !op.mixes_kinds ? both : promote(a, b);
 }
 
 // The dtype that operands of different dtypes are cast to; 0-d ones count as numbers.
 DType common_dtype(const OpDef& op, const Inputs& in) {
-  const Promotion own = promotion_of(op);
   const Tensor* first = nullptr;
   DType common = DType::bool_;
   bool all_0d = true;
@@ -172,7 +171,7 @@ DType common_dtype(const OpDef& op, const Inputs& in) {
     if (!t.defined()) continue;
     bool is_0d = t.rank() == 0;
     std::optional<DType> both =
-        first ? promote_pair(own, common, all_0d, t.dtype(), is_0d) : t.dtype();
+        first ? promote_pair(op, common, all_0d, t.dtype(), is_0d) : t.dtype();
     ARGOSY_CHECK(both, attribute) << '[' << op.name
                                   << "] operands of these dtypes do not mix: " << *first << " and "
                                   << t << ". Do this: convert one of them with .astype(..).";
@@ -363,10 +362,13 @@ bool is_recorded(const OpDef& op, const void* attrs) {
          (op.attrs->may_hold_symbols && hooks.attrs_have_symbols(*op.attrs, attrs));
 }
 
-void check_inplace(const OpDef& op, const Inputs& in) {
+void check_inplace(const OpDef& op, const Inputs& in, bool recorded) {
   const Tensor& x = in[0];
-  ARGOSY_CHECK(!(thread_state.grad_enabled && x.requires_grad() && !x.impl()->grad_fn),
-               invalid_argument)
+  const auto is_leaf = [&] {
+    if (recorded) return refuses_recorded_write(x);
+    return x.requires_grad() && !x.impl()->grad_fn;
+  };
+  ARGOSY_CHECK(!thread_state.grad_enabled || !is_leaf(), invalid_argument)
       << '[' << op.name
       << "] cannot write in place into a leaf tensor that needs a gradient (stop_gradient=False): "
       << x << ". Do this: use the form that returns a new tensor, or wrap the call in no_grad().";
@@ -497,6 +499,12 @@ void give_form(const Tensor& x, const Tensor& value) {
   x.impl()->forms = static_cast<uint16_t>(x.impl()->forms + 1 + lost);
 }
 
+void take_history(const Tensor& x, const Tensor& value) {
+  x.impl()->grad_fn = value.impl()->grad_fn;
+  x.impl()->grad_index = value.impl()->grad_index;
+  x.impl()->stop_gradient = value.stop_gradient();
+}
+
 // Computes the parts on `old`, what x was, so that they record themselves, and moves value and
 // history into x.
 void overwrite_by_parts(const OpDef& op, const Inputs& in, const void* attrs, const Tensor& old) {
@@ -510,9 +518,7 @@ void overwrite_by_parts(const OpDef& op, const Inputs& in, const void* attrs, co
   } else {
     give_form(x, value);
   }
-  x.impl()->grad_fn = value.impl()->grad_fn;
-  x.impl()->grad_index = value.impl()->grad_index;
-  x.impl()->stop_gradient = value.stop_gradient();
+  take_history(x, value);
 }
 
 // Writes the op's result over x: by a kernel that may, or from a tensor of its own.
@@ -542,16 +548,43 @@ void overwrite(const OpDef& op, const Inputs& in, const void* attrs) {
   }
 }
 
+// x, of a narrower dtype than the result, takes its dtype and history: float32 that a float64 is
+// added to is float64 from then on.
+Tensor run_inplace_widened(const OpDef& op, const Inputs& in, const void* attrs, DType common,
+                           bool recorded) {
+  const Tensor& x = in[0];
+  const auto is_whole = [](DType t) { return is_integral(t) || t == DType::bool_; };
+  ARGOSY_CHECK(op.mixes_kinds || is_complex(common) ||
+                   (is_whole(x.dtype()) == is_whole(common) && x.dtype() != DType::bool_),
+               attribute)
+      << '[' << op.name << "] operands of these dtypes do not mix in place: x is " << x
+      << ", the result would be " << common
+      << ". Do this: convert one of them with .astype(..), or use the form that returns a new "
+         "tensor.";
+  const Tensor value = std::move(run_unseen(op, in, attrs)[0]);
+  ARGOSY_CHECK(value.shape() == x.shape(), invalid_argument)
+      << '[' << op.name << "] in place needs a result of x's shape: x is " << x
+      << ", the result would be " << value.shape()
+      << ". Do this: use the form that returns a new tensor.";
+  if (recorded) {
+    hooks.rebind(x, value);
+    return x;
+  }
+  give_form(x, value);
+  if (thread_state.grad_enabled) take_history(x, value);
+  return x;
+}
+
 Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
   if (!x.defined()) [[unlikely]]
     check_inputs(op, in, s.first);
   const bool recorded = s.symbolic || is_recorded(op, attrs);
-  if (!recorded) check_inplace(op, in);
+  check_inplace(op, in, recorded);
   if (op.promotes && s.mixed_dtypes) {
-    // It is computed in x's dtype, so the others follow it.
-    common_dtype(op, in);  // raises where they do not mix
+    const DType common = common_dtype(op, in);  // raises where they do not mix
+    if (common != x.dtype()) return run_inplace_widened(op, in, attrs, common, recorded);
     InlineVector<Tensor, 4> cast;
     for (const Tensor& t : in.flat())
       cast.push_back(t.defined() && t.dtype() != x.dtype() ? hooks.cast(t, x.dtype()) : t);

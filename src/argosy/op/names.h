@@ -23,5 +23,7 @@ inline constexpr std::string_view kFull = "full";
 inline constexpr std::string_view kAdd = "add";
 inline constexpr std::string_view kShape = "shape";
 inline constexpr std::string_view kSlice = "slice";
+// Values that were written where autograd does not look.
+inline constexpr std::string_view kWithValues = "with_values";
 
 }  // namespace argosy::op::names

@@ -110,6 +110,24 @@ enum class Save : uint8_t { nothing, shape, others, value };
 // then: reading it is a fault that no kernel notices.
 enum class Reads : uint8_t { values, shape };
 
+// A gradient that can be computed some rows at a time: the first rows are exchanged with other
+// processes while further ones are computed.
+struct RowGradient {
+  // For operands of these shapes.
+  bool (*applies)(const Inputs& in) = nullptr;
+  // Rows [begin, end), of the first dimension, of what the op's gradient rule computes for the
+  // input, but for the rounding of a product that is cut.
+  Tensor (*rows)(const GradCall& c, int64_t begin, int64_t end) = nullptr;
+  explicit operator bool() const { return rows != nullptr; }
+};
+
+// The same of operations in Programs, where such a gradient is what another op makes: rows
+// [begin, end) of output 0 are what the op makes of [begin, end) of one dimension of an operand.
+struct RowSource {
+  size_t operand;
+  int64_t axis;
+};
+
 struct LayoutSet {
   uint8_t bits = 0;
   constexpr LayoutSet(std::initializer_list<Layout> layouts) {
@@ -133,6 +151,7 @@ struct InputDef {
   bool host = false;
   LayoutSet layouts = kDense;
   Save save = Save::nothing;
+  RowGradient gradient_rows = {};
 };
 
 struct OutputDef {
@@ -231,9 +250,14 @@ struct OpDef {
 
   Effect effect = Effect::pure;
   bool promotes = false;     // inputs are cast to their common dtype first
+  bool mixes_kinds = false;  // .. also of different kinds with dimensions: float32 with int64
+  bool counts_0d = false;    // .. which 0-d operands decide as others do: float32[3], float64[]
   bool elementwise = false;  // all inputs broadcast to one shape, which is that of every output
   bool any_list = false;
   Amp amp_o1 = Amp::follow, amp_o2 = Amp::follow;  // automatic casting of levels O1 and O2
+  // Where automatic casting wants its first operand in float32, its composition takes that in 16
+  // bits and computes in float32 all the same: eager calls make no copy of it then.
+  bool widens = false;
   // Dtypes that every input takes if all are given, dense and of one dtype; empty where that does
   // not settle it. Set by register_op.
   DTypes plain_dtypes;
@@ -280,6 +304,9 @@ struct OpDef {
   Lookup lookup;           // looks rows up
   Lookup lookup_gradient;  // gives the gradient of a table's rows
   Erased<void, UpdateRule&> update_rule;
+  // Null, and nothing where these attributes or shapes forbid it: where rows of output 0 come from.
+  // Only of ops without lists.
+  Erased<std::optional<RowSource>, const Inputs&> result_rows;
   // Rows made by servers are uniform in [-r, r]: the r with the spread that this initializer has.
   Erased<std::optional<double>> initial_range;
 

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "argosy/op/row_gradient.h"
 #include "argosy/parallel/op_names.h"
 #include "argosy/passes/rewrite.h"
 
@@ -44,9 +43,10 @@ Tensors handles(const Operation& o) {
 }
 
 std::optional<op::RowSource> row_source(const Operation& o) {
-  if (o.attr_operands || !o.ends.empty() || o.results.size() != 1) return std::nullopt;
+  if (!o.op->result_rows || o.attr_operands || !o.ends.empty() || o.results.size() != 1)
+    return std::nullopt;
   const Tensors operands = handles(o);
-  return op::row_source(*o.op, op::Inputs(operands), o.attrs.get());
+  return o.op->result_rows(op::Inputs(operands), o.attrs.get());
 }
 
 class Averager {

@@ -4,29 +4,17 @@
 
 #include "argosy/op/dispatch.h"
 #include "argosy/op/names.h"
+#include "argosy/op/recorded_write.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/attributes.h"
+#include "argosy/program/writes.h"
 
 namespace argosy::program {
 
 namespace {
-
-// x becomes a handle on v, as far as it does not stand for state.
-void point_at(const Tensor& x, const Ref<Value>& v) {
-  TensorImpl* to = x.impl();
-  to->storage = nullptr;
-  to->offset = 0;
-  to->shape = v->shape;
-  to->numel = v->shape.numel();
-  to->strides = to->numel >= 0 ? v->shape.contiguous_strides() : Shape();
-  to->dtype = v->dtype;
-  to->layout = v->layout;
-  to->contiguous = true;
-  to->symbol = Ref<RefCounted>::share(v.get());
-}
 
 // Whether a branch or a loop may ask this value; sizes that are not known may be one.
 bool is_condition(const Value& v) {
@@ -117,14 +105,13 @@ void Builder::become_value(const Tensor& data) {
   constants_.erase(constant);
   p_.constants[at].tensor = data.detach();
   constants_[p_.constants[at].tensor.impl()] = at;
+  note_data(p_.constants[at].tensor);
   point_at(data, value);
 }
 
 Ref<Value> Builder::current_state(const Ref<State>& state) {
-  for (size_t level = open_.size(); level-- > 0;) {
-    if (auto* written = open_[level].find(state.get())) return localize(written->second);
-  }
   StateUse& use = use_of(state);
+  if (const Contents::Entry* e = entry(use.initial, false)) return localize(e->value);
   return localize(use.last ? use.last : use.initial);
 }
 
@@ -162,7 +149,7 @@ Ref<Value> Builder::current(const Tensor& t) {
   if (!t.defined()) return {};
   if (Value* v = value_of(t)) {
     auto owner = v->program.lock();
-    if (owner.get() == &p_) return settle(localize(Ref<Value>::share(v)));
+    if (owner.get() == &p_) return localize(settle(Ref<Value>::share(v)));
     // A parameter or buffer of another Program is the same state here.
     if (owner)
       for (const StateUse& s : owner->states)
@@ -174,7 +161,7 @@ Ref<Value> Builder::current(const Tensor& t) {
   }
   if (State* s = program::state_of(t)) return current_state(Ref<State>::share(s));
   auto constant = constants_.find(t.impl());
-  if (constant != constants_.end()) return localize(p_.constants[constant->second].value);
+  if (constant != constants_.end()) return localize(settle(p_.constants[constant->second].value));
   // Tensors of eager mode: what may change between runs is state.
   if (t.impl()->persistable || t.requires_grad() || bound_.count(t.impl())) {
     state_of(t);
@@ -296,167 +283,6 @@ Tensors Builder::append(const op::OpDef& op, const op::Inputs& in, const void* a
   return out;
 }
 
-void Builder::rebind(const Tensor& x, const Tensor& value) {
-  move_handle(x, current(value));
-}
-
-namespace {
-// Whether writes go through the results of the operation to its operand and back.
-bool is_view(const Operation* o) {
-  return o && (o->op->view || o->op->views) && !o->op->apart;
-}
-}  // namespace
-
-Ref<Value> Builder::settle(Ref<Value> v) {
-  if (!follow_ || overwritten_.empty()) return v;
-  for (auto it = overwritten_.find(v.get()); it != overwritten_.end();
-       it = overwritten_.find(v.get()))
-    v = it->second.second;
-  Operation* o = v->producer;
-  if (!is_view(o) || o->parent != &top()) return v;
-  // A view of what was written since it was taken.
-  Ref<Value> base = o->operands[0], now = settle(base);
-  if (now == base) return v;
-  InlineVector<Tensor, 4> in, elements;
-  for (const Ref<Value>& operand : o->inputs()) in.push_back(handle(operand));
-  for (const Ref<Value>& element : o->attr_values()) elements.push_back(handle(element));
-  in[0] = handle(now);
-  op::AttrBox attrs = attributes(*o, elements);
-  const size_t place =
-      static_cast<size_t>(std::find(o->results.begin(), o->results.end(), v) - o->results.begin());
-  // Whether gradients flow through it was said when it was taken, wherever it is read again.
-  op::GradMode as_taken(!v->stop && !v->leaf);
-  Tensors again =
-      append(*o->op, op::Inputs(in, o->ends.empty() ? nullptr : o->ends.data()), attrs.get());
-  Ref<Value> fresh = Ref<Value>::share(value_of(again[place]));
-  if (v->leaf) {
-    fresh->stop = v->stop;
-    fresh->requires_grad = v->requires_grad;
-  }
-  overwritten_[v.get()] = {v, fresh};
-  return fresh;
-}
-
-// What `before`, a view, was taken of, once the view reads `to`. The gradient rule of the view puts
-// its elements back where they came from, and that of ones says which these are.
-Ref<Value> Builder::written_base(const Operation& view, const Ref<Value>& before,
-                                 const Ref<Value>& to) {
-  ARGOSY_CHECK(view.op->gradient, not_implemented)
-      << "[" << view.op->name
-      << "] a write through this view cannot be recorded. Do this: write to "
-      << "the tensor itself, as in x[..] = value.";
-  const Ref<Value>& base = view.operands[0];
-  std::vector<Tensor> in, out, elements;
-  for (const Ref<Value>& v : view.inputs()) in.push_back(handle(v));
-  for (const Ref<Value>& v : view.results) out.push_back(handle(v));
-  for (const Ref<Value>& v : view.attr_values()) elements.push_back(handle(v));
-  op::AttrBox attrs = attributes(view, elements);
-  InlineVector<bool, 8> needs;
-  for (size_t i = 0; i < in.size(); ++i) needs.push_back(i == 0);
-  auto put_back = [&](const Tensor& elements_of_view) {
-    std::vector<Tensor> dys(out.size());
-    for (size_t i = 0; i < out.size(); ++i)
-      if (view.results[i] == before) dys[i] = elements_of_view;
-    op::GradCall call(*view.op, op::Inputs(in, view.ends.empty() ? nullptr : view.ends.data()), out,
-                      dys, needs.data());
-    return std::move(view.op->gradient(call, attrs.get())[0]);
-  };
-  AsTheyWere exact(*this);
-  Tensor whole = put_back(handle(to));
-  if (before->shape.numel() < 0 || before->shape.numel() != base->shape.numel()) {
-    Tensor covered = put_back(ops::ones_like(handle(before)));
-    whole = ops::where(ops::cast(covered, DType::bool_), whole, handle(base));
-  }
-  return Ref<Value>::share(value_of(whole));
-}
-
-void Builder::write_through(const Ref<Value>& before, const Ref<Value>& to) {
-  // An in-place view (reshape_) or cast moves the handle only.
-  if (before == to || before->block != &top() || before->dtype != to->dtype ||
-      before->shape.rank() != to->shape.rank() || before->layout != Layout::strided)
-    return;
-  if (is_view(to->producer) && to->producer->operands[0] == before) return;
-  overwritten_[before.get()] = {before, to};
-  const Operation* view = before->producer;
-  if (!is_view(view)) return;
-  const Ref<Value> base = view->operands[0];
-  if (!open_.empty())
-    for (const auto& [outer, argument] : open_.back().captures)
-      ARGOSY_CHECK(argument != base, not_implemented)
-          << "[" << view->op->name << "] a write through a view of a tensor of outside a branch or "
-          << "loop body cannot be recorded. Do this: write to the tensor itself, as in x[..] = "
-             "value.";
-  Ref<Value> whole = written_base(*view, before, to);
-  // Through a view that autograd does not follow: the values change, the history stays.
-  if (before->stop && base->requires_grad && !base->stop) {
-    op::GradMode on(true);
-    AsTheyWere exact(*this);
-    whole = Ref<Value>::share(value_of(ops::with_values(handle(base), handle(whole))));
-  }
-  for (StateUse& s : p_.states)
-    if (open_.empty() && (s.initial == base || s.last == base)) s.last = whole;
-  if (whole->name.empty() && base->producer) whole->name = base->name;
-  write_through(base, whole);
-}
-
-void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
-  if (is_data(x)) become_value(x);
-  Ref<State> state;
-  if (State* s = program::state_of(x)) {
-    state = Ref<State>::share(s);
-  } else if (Value* v = value_of(x)) {
-    // A handle of the initial value of a state is a handle of the state.
-    for (const StateUse& s : p_.states)
-      if (s.initial.get() == v) state = s.state;
-    if (!state) {
-      Ref<Value> before = Ref<Value>::share(v);
-      if (to->name.empty()) to->name = before->name;
-      write_through(before->block == &top() ? settle(before) : before, to);
-      if (!open_.empty()) {
-        auto& moved = open_.back().moved;
-        auto known = std::find_if(moved.begin(), moved.end(),
-                                  [&](const Draft::Moved& m) { return m.handle.is(x); });
-        if (known != moved.end())
-          known->after = to;
-        else if (before->block != &top())
-          moved.push_back({x, before, to});
-      }
-      point_at(x, to);
-      if (to->requires_grad && !to->stop) x.impl()->stop_gradient = false;
-      return;
-    }
-  } else {
-    // An eager tensor: written, so it is state and not a constant.
-    auto it = constants_.find(x.impl());
-    if (it != constants_.end()) {
-      const size_t at = it->second;
-      Ref<Value> value = p_.constants[at].value;
-      p_.constants.erase(p_.constants.begin() + static_cast<ptrdiff_t>(at));
-      constants_.erase(it);
-      for (auto& entry : constants_)
-        if (entry.second > at) --entry.second;
-      state_of(x).initial = value;
-    }
-    state_of(x);
-    state = bound_[x.impl()];
-  }
-  ARGOSY_CHECK(to->shape.rank() == state->shape.rank() && to->dtype == state->dtype,
-               invalid_argument)
-      << "State '" << state->name << "' of a Program keeps its form: it is " << state->dtype
-      << state->shape << ", what is written is " << to->dtype << to->shape << '.';
-  write_through(current_state(state), to);
-  if (open_.empty()) {
-    use_of(state).last = to;
-    if (to->name.empty()) to->name = state->name;
-  } else {
-    if (auto* written = open_.back().find(state.get()))
-      written->second = to;
-    else
-      open_.back().states.emplace_back(state, to);
-  }
-  p_.changed();
-}
-
 // --- blocks ---
 
 void Builder::begin_block() {
@@ -470,6 +296,7 @@ Tensor Builder::argument(const Tensor& like) {
   v->block = open_.back().block.get();
   v->requires_grad = is_differentiable(v->dtype);
   v->block->arguments.push_back(v);
+  if (Value* first = value_of(like)) begun_as_[v.get()] = Ref<Value>::share(first);
   return handle(v);
 }
 
@@ -484,16 +311,37 @@ Draft Builder::end_block(std::span<const Tensor> yields) {
     Ref<Value> v = current(t);
     open_.back().block->yields.push_back(v);
   }
-  Open& o = open_.back();
+  for (Draft::Moved& m : open_.back().moved)
+    if (m.after) m.after = localize(settle(m.after));
   Draft d;
-  d.moved = std::move(o.moved);
+  for (const Value* key : open_.back().contents.order) {
+    const Contents::Entry& e = open_.back().contents.at.at(key);
+    if (!is_view(e.place->producer) && e.place->block != &top())
+      d.written.emplace_back(e.place, e.value);
+  }
+  d.moved = std::move(open_.back().moved);
   for (size_t i = d.moved.size(); i-- > 0;) point_at(d.moved[i].handle, d.moved[i].before);
-  d.states = std::move(o.states);
-  d.captures = std::move(o.captures);
-  d.saved = std::move(o.saved);
-  d.block = std::move(o.block);
-  open_.pop_back();
+  d.saved = std::move(open_.back().saved);
+  close(d);
   return d;
+}
+
+// Goes on with a block that was recorded.
+void Builder::reopen(Draft& d) {
+  begin_block();
+  Open& o = open_.back();
+  o.block = std::move(d.block);
+  o.captures = std::move(d.captures);
+  for (auto& [outer, argument] : o.captures) o.capture_of[outer.get()] = argument;
+  o.contents = std::move(d.contents);
+}
+
+void Builder::close(Draft& d) {
+  Open& o = open_.back();
+  d.block = std::move(o.block);
+  d.captures = std::move(o.captures);
+  d.contents = std::move(o.contents);
+  open_.pop_back();
 }
 
 Ref<Value> Builder::capture(Draft& d, const Ref<Value>& outer) {
@@ -517,29 +365,30 @@ Tensors Builder::append_if(const Tensor& pred, Draft then_block, Draft else_bloc
       << "[cond] pred must be a bool tensor of one element, got " << pred
       << ". Do this: compare first, as in x.sum() > 0.";
   // What either branch wrote, both yield.
-  std::vector<Draft::Moved> moved;
-  std::vector<Ref<State>> states;
+  std::vector<Draft::Moved> moved, pointed;
+  std::vector<Ref<Value>> places;
   for (Draft* d : drafts) {
     for (Draft::Moved& m : d->moved) {
+      auto& into = m.after ? moved : pointed;
       bool known = false;
-      for (Draft::Moved& k : moved) known |= k.handle.is(m.handle);
-      if (!known) moved.push_back(m);
+      for (Draft::Moved& k : into) known |= k.handle.is(m.handle);
+      if (!known) into.push_back(m);
     }
-    for (auto& [state, value] : d->states)
-      if (std::find(states.begin(), states.end(), state) == states.end()) states.push_back(state);
+    for (auto& [place, value] : d->written)
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
   }
   for (Draft* d : drafts) {
     for (const Draft::Moved& m : moved) {
       Ref<Value> v;
       for (const Draft::Moved& own : d->moved)
         if (own.handle.is(m.handle)) v = own.after;
-      d->block->yields.push_back(v ? v : capture(*d, localize(m.before)));
+      d->block->yields.push_back(v ? v : capture(*d, localize(settle(m.before))));
     }
-    for (const Ref<State>& s : states) {
+    for (const Ref<Value>& place : places) {
       Ref<Value> v;
-      for (auto& [state, value] : d->states)
-        if (state == s) v = value;
-      d->block->yields.push_back(v ? v : capture(*d, current_state(s)));
+      for (auto& [written, value] : d->written)
+        if (written == place) v = value;
+      d->block->yields.push_back(v ? v : capture(*d, localize(now(place))));
     }
   }
   auto o = std::make_unique<Operation>();
@@ -578,15 +427,19 @@ Tensors Builder::append_if(const Tensor& pred, Draft then_block, Draft else_bloc
   for (size_t i = 0; i < yields; ++i) out.push_back(handle(made.results[i]));
   size_t next = yields;
   for (const Draft::Moved& m : moved) move_handle(m.handle, made.results[next++]);
-  for (const Ref<State>& s : states) move_handle(handle(s), made.results[next++]);
+  for (const Ref<Value>& place : places) write_outer(place, made.results[next++]);
+  point_moved(pointed);
   return out;
 }
 
 Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft body) {
-  ARGOSY_CHECK(cond.moved.empty() && cond.states.empty(), invalid_argument)
+  const auto name_of_written = [&] {
+    const std::string name = cond.written.empty() ? "" : cond.written[0].first->name;
+    return name.empty() ? std::string("a value") : name;
+  };
+  ARGOSY_CHECK(cond.moved.empty() && cond.written.empty(), invalid_argument)
       << "[while_loop] cond must not write to tensors of outside, got a write of "
-      << (cond.moved.empty() ? cond.states[0].first->name : "a value")
-      << ". Do this: move it into body.";
+      << name_of_written() << ". Do this: move it into body.";
   ARGOSY_CHECK(cond.block->yields.size() == 1 && is_condition(*cond.block->yields[0]), type)
       << "[while_loop] cond must return a bool tensor of one element. Do this: compare first, as "
          "in "
@@ -608,8 +461,10 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
     }
     body.block->yields.push_back(after);
   };
-  for (const Draft::Moved& m : body.moved) carry(localize(m.before), m.after);
-  for (auto& [state, value] : body.states) carry(current_state(state), value);
+  for (const Draft::Moved& m : body.moved)
+    if (m.after) carry(localize(settle(m.before)), m.after);
+  for (auto& [place, value] : body.written) carry(localize(now(place)), value);
+  carry_views(cond, body, carry);
   const size_t all = o->operands.size();
   for (size_t i = 0; i < body.captures.size(); ++i)
     capture(cond, Ref<Value>(body.captures[i].first));
@@ -645,19 +500,26 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
   Tensors out;
   for (size_t i = 0; i < carried; ++i) out.push_back(handle(made.results[i]));
   size_t next = carried;
-  for (const Draft::Moved& m : body.moved) move_handle(m.handle, made.results[next++]);
-  for (auto& [state, value] : body.states) move_handle(handle(state), made.results[next++]);
+  for (const Draft::Moved& m : body.moved)
+    if (m.after) move_handle(m.handle, made.results[next++]);
+  for (auto& [place, value] : body.written) write_outer(place, made.results[next++]);
+  point_moved(body.moved);
   return out;
 }
 
 // --- doors for dispatch ---
 
-Recording::Recording(std::shared_ptr<Program> program)
+Recording::Recording(std::shared_ptr<Program> program, bool as_eager)
     : program_(std::move(program)), before_(op::thread_state.recorder) {
   op::thread_state.recorder = program_.get();
+  if (program_)
+    eager_before_ =
+        std::exchange(program_->builder().as_eager,
+                      as_eager || (before_ == program_.get() && program_->builder().as_eager));
 }
 
 Recording::~Recording() {
+  if (program_) program_->builder().as_eager = eager_before_;
   if (program_ && before_ != program_.get()) program_->builder().forget_data();
   op::thread_state.recorder = before_;
 }
@@ -705,7 +567,13 @@ void rebind(const Tensor& x, const Tensor& value) {
   owner->builder().rebind(x, value);
 }
 
+bool refuses_write(const Tensor& x) {
+  auto* recorder = static_cast<Program*>(op::thread_state.recorder);
+  return recorder && recorder->builder().as_eager && recorder->builder().refuses_write(x);
+}
+
 [[maybe_unused]] const bool installed = [] {
+  op::refuses_recorded_write = refuses_write;
   op::hooks.record_program = record;
   op::hooks.rebind = rebind;
   op::hooks.attrs_have_symbols = has_symbols;
@@ -713,6 +581,11 @@ void rebind(const Tensor& x, const Tensor& value) {
 }();
 
 }  // namespace
+
+bool captures() {
+  auto* recorder = static_cast<Program*>(op::thread_state.recorder);
+  return recorder && recorder->builder().as_eager;
+}
 
 Tensor known(const Tensor& t) {
   const std::shared_ptr<Program> owner = program_of(t);

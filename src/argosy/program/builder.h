@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -19,16 +20,31 @@
 // became; so does written state.
 namespace argosy::program {
 
+// What is in places. A place is the first value of something that may be written, the rest of its
+// life is what was written there. The result of a view operation is a place of its own, with the
+// elements of another one.
+struct Contents {
+  struct Entry {
+    Ref<Value> place, value;
+    Ref<Value> of;  // of a view: what was in the other place when this was in it
+  };
+  std::map<const Value*, Entry> at;
+  std::vector<const Value*> order;  // of the first writes
+};
+
 // A block that was recorded and waits for the operation that will own it.
 struct ARGOSY_API Draft {
   std::unique_ptr<Block> block;
   std::vector<std::pair<Ref<Value>, Ref<Value>>> captures;  // outer value, argument
+  // Handles of outer values that stood for others inside.
   struct Moved {
     Tensor handle;
-    Ref<Value> before, after;
+    Ref<Value> before;
+    Ref<Value> after;  // of another form, or no strided tensor; null: what was written in its place
   };
   std::vector<Moved> moved;
-  std::vector<std::pair<Ref<State>, Ref<Value>>> states;  // what written state became
+  std::vector<std::pair<Ref<Value>, Ref<Value>>> written;  // outer places, what is in them now
+  Contents contents;                                       // to go on with the block
   // Of a gradient: forward values that it needs, and the values here that stand for them.
   std::vector<std::pair<Ref<Value>, Ref<Value>>> saved;
 };
@@ -70,6 +86,11 @@ class ARGOSY_API Builder {
 
   // The value that t stands for now, in the innermost open block.
   Ref<Value> current(const Tensor& t);
+  // Whether t needs a gradient of its own and is about to be written, which eager mode refuses.
+  // Inputs are none: whoever runs the Program asks written_inputs() and its arguments.
+  bool refuses_write(const Tensor& t);
+  // Inputs that need a gradient and were written in place, by number.
+  const std::vector<size_t>& written_inputs() const { return written_inputs_; }
   // What t is in every run, if that can be told already: a few elements that depend on constants
   // alone; else undefined. Outside of the block where they are computed they may be overwritten.
   Tensor known(const Tensor& t);
@@ -77,6 +98,9 @@ class ARGOSY_API Builder {
   Role role = Role::forward;  // of what is appended
   uint32_t segment = 0;       // likewise
   uint32_t segments = 0;      // how many there are
+  // A function is captured, which is to mean what it means as eager calls: writes that autograd
+  // does not see leave a tensor its history, and leaves that need a gradient are not written.
+  bool as_eager = false;
 
  private:
   friend class Differentiator;
@@ -85,12 +109,7 @@ class ARGOSY_API Builder {
     std::vector<std::pair<Ref<Value>, Ref<Value>>> captures;
     std::map<const Value*, Ref<Value>> capture_of;
     std::vector<Draft::Moved> moved;
-    std::vector<std::pair<Ref<State>, Ref<Value>>> states;  // in order of the first write
-    std::pair<Ref<State>, Ref<Value>>* find(const State* state) {
-      for (auto& entry : states)
-        if (entry.first.get() == state) return &entry;
-      return nullptr;
-    }
+    Contents contents;
     // While the gradient of a block is built: that block, what of it is used here, and what its
     // arguments stand for if that is outside of it.
     const Block* foreign = nullptr;
@@ -112,20 +131,40 @@ class ARGOSY_API Builder {
   Operation& add(std::unique_ptr<Operation> o);
   Tensor known_value(const Ref<Value>& v, int depth);
   void move_handle(const Tensor& x, const Ref<Value>& to);
+  void move_value(const Tensor& x, const Ref<Value>& before, const Ref<Value>& to);
+  Ref<State> written_state(const Tensor& x);
+
   // Writes reach everything that shares memory in eager mode: other handles of the value, what it
   // is a view of, and other views of that.
-  void write_through(const Ref<Value>& before, const Ref<Value>& to);
-  Ref<Value> settle(Ref<Value> v);
-  Ref<Value> written_base(const Operation& view, const Ref<Value>& before, const Ref<Value>& to);
+  Ref<Value> origin(Ref<Value> v) const;  // what an argument of an open block stands for
+  Ref<Value> place_of(const Ref<Value>& v) const;
+  Ref<Value> now(const Ref<Value>& place);  // what is in it, wherever that was made
+  const Contents::Entry* entry(const Ref<Value>& place, bool with_main) const;
+  Ref<Value> settle(const Ref<Value>& v);
+  Ref<Value> view_again(const Ref<Value>& place, const Ref<Value>& base);
+  Ref<Value> written_base(const Ref<Value>& place, const Ref<Value>& base, const Ref<Value>& to);
+  void write(const Ref<Value>& place, const Ref<Value>& to);
+  void write_outer(const Ref<Value>& place, const Ref<Value>& to);
+  void note(const Ref<Value>& place, const Ref<Value>& value, const Ref<Value>& of = {});
+  Ref<Value> with_history(const Tensor& x, const Ref<Value>& to);
+  bool is_leaf(const Ref<Value>& v);
+  void reopen(Draft& draft);
+  void close(Draft& draft);
+  void carry_views(Draft& cond, Draft& body,
+                   const std::function<void(const Ref<Value>&, const Ref<Value>&)>& carry);
+  void point_moved(const std::vector<Draft::Moved>& moved);
 
   Program& p_;
   std::vector<Open> open_;
-  std::map<const TensorImpl*, size_t> constants_;  // index in p_.constants
-  std::map<const TensorImpl*, Ref<State>> bound_;  // states of eager tensors
-  std::map<const TensorImpl*, Tensor> data_;       // see note_data
-  // What a value was overwritten with, in its own block. Not followed while gradients are built:
-  // these mean the values as they were.
-  std::map<const Value*, std::pair<Ref<Value>, Ref<Value>>> overwritten_;  // {itself, by}
+  std::map<const TensorImpl*, size_t> constants_;                     // index in p_.constants
+  std::map<const TensorImpl*, Ref<State>> bound_;                     // states of eager tensors
+  std::map<const TensorImpl*, Tensor> data_;                          // see note_data
+  Contents contents_;                                                 // of the main block
+  std::map<const Value*, std::pair<Ref<Value>, Ref<Value>>> places_;  // {a value, where it is}
+  bool wrote_ = false;                                                // into any place
+  std::vector<size_t> written_inputs_;
+  std::map<const Value*, Ref<Value>> begun_as_;  // loop-carried values: what they begin as
+  // False while gradients are built: handles mean the values as they were then.
   bool follow_ = true;
   // While alive, handles mean values as they were made.
   struct AsTheyWere {
@@ -137,9 +176,10 @@ class ARGOSY_API Builder {
 };
 
 // While alive, every op of this thread is recorded into `program`; null: ops run at once again.
+// as_eager: see Builder.
 class ARGOSY_API Recording {
  public:
-  explicit Recording(std::shared_ptr<Program> program);
+  explicit Recording(std::shared_ptr<Program> program, bool as_eager = false);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -147,7 +187,11 @@ class ARGOSY_API Recording {
  private:
   std::shared_ptr<Program> program_;
   void* before_;
+  bool eager_before_ = false;
 };
+
+// Whether this thread records a function that is to mean what it means as eager calls.
+ARGOSY_API bool captures();
 
 // Builder::known for the Program of t.
 ARGOSY_API Tensor known(const Tensor& t);

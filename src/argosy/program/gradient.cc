@@ -496,8 +496,13 @@ Tensors Builder::gradients(std::span<const Tensor> targets, std::span<const Tens
   std::vector<std::pair<Ref<Value>, Ref<Value>>> places;
   for (const Tensor& t : wrt) {
     Ref<Value> now = current(t), first = now;
-    for (const StateUse& s : p_.states)
-      if (s.last == now || s.initial == now) first = s.initial;
+    // What autograd did not see written is the same tensor still.
+    while (first->producer && first->producer->op->name == op::names::kWithValues &&
+           first->block == &top())
+      first = first->producer->operands[0];
+    if (first == now)
+      for (const StateUse& s : p_.states)
+        if (s.last == now || s.initial == now) first = s.initial;
     if (now != first && open_.empty()) d.activate(first);
     d.activate(now);
     places.emplace_back(first, now);

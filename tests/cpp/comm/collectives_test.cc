@@ -25,12 +25,14 @@ float sum_of(int size, int64_t i) {
 class Collectives : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Collectives,
                          testing::Values(Over::board, Over::windows, Over::mesh, Over::ring,
-                                         Over::hybrid, Over::doubling, Over::halving, Over::tree,
+                                         Over::hybrid, Over::hybrid_windows, Over::uneven,
+                                         Over::one_host, Over::doubling, Over::halving, Over::tree,
                                          Over::automatic),
                          name_of_way);
 class Groups : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Groups,
-                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid),
+                         testing::Values(Over::board, Over::mesh, Over::ring, Over::hybrid,
+                                         Over::uneven, Over::one_host),
                          name_of_way);
 class Transfers : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Transfers,

@@ -29,7 +29,7 @@ Failure failure_of(const std::function<void()>& call) {
 class Failures : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Failures,
                          testing::Values(Over::board, Over::windows, Over::mesh, Over::ring,
-                                         Over::hybrid),
+                                         Over::hybrid, Over::uneven, Over::one_host),
                          name_of_way);
 class Recorder : public Ranks {};
 INSTANTIATE_TEST_SUITE_P(Ways, Recorder,
@@ -146,6 +146,25 @@ TEST(Board, TensorsOfAFailedSumAreKept) {
   });
   expect_same(errors, {"rank 1 has not come within"});
   EXPECT_GT(kept, 1);
+}
+
+// In the middle of a sum that goes on where tensors lie; each rank once.
+TEST_P(Failures, ARankThatHasEndedBeforeALargeSum) {
+  constexpr int kRanks = 5;
+  for (int lost = 0; lost < kRanks; ++lost) {
+    const auto errors = run_ranks(kRanks, 20, [&](ProcessGroup& g) {
+      Tensor x = numbers(g.rank(), 400000);
+      g.all_reduce({x}, Reduce::sum);
+      if (g.rank() == lost) throw std::runtime_error("ended");
+      g.all_reduce({x}, Reduce::sum);
+    });
+    for (int r = 0; r < kRanks; ++r) {
+      const std::string& error = errors[static_cast<size_t>(r)];
+      if (r == lost) continue;
+      EXPECT_NE(error.find("all_reduce(sum) of 400000 float32"), std::string::npos) << error;
+      EXPECT_EQ(error, errors[lost ? 0 : 1]);
+    }
+  }
 }
 
 TEST_P(Failures, ARankThatHasEnded) {

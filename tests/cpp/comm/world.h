@@ -15,39 +15,81 @@
 namespace argosy::comm {
 
 // What connects the ranks of a test. windows: a board whose ranks do not see each other's tensors.
-enum class Over { board, windows, mesh, ring, hybrid, doubling, halving, tree, automatic };
+// hybrid: two ranks a host, the last one perhaps alone; hybrid_windows: the same, where they do not
+// see each other's tensors; uneven: hosts of two, one and three ranks; one_host: all on one.
+enum class Over {
+  board,
+  windows,
+  mesh,
+  ring,
+  hybrid,
+  hybrid_windows,
+  uneven,
+  one_host,
+  doubling,
+  halving,
+  tree,
+  automatic
+};
 
 inline const char* name_of(Over over) {
-  constexpr const char* kNames[] = {"board",    "windows", "mesh", "ring",     "hybrid",
-                                    "doubling", "halving", "tree", "automatic"};
+  constexpr const char* kNames[] = {"board",    "windows",        "mesh",   "ring",
+                                    "hybrid",   "hybrid_windows", "uneven", "one_host",
+                                    "doubling", "halving",        "tree",   "automatic"};
   return kNames[static_cast<int>(over)];
+}
+
+// How many ranks each host has; empty: hosts do not matter.
+inline std::vector<int> ranks_of_hosts(Over over, int size) {
+  const auto repeated = [size](std::vector<int> pattern) {
+    std::vector<int> out;
+    for (int left = size; left > 0; left -= out.back())
+      out.push_back(std::min(left, pattern[out.size() % pattern.size()]));
+    return out;
+  };
+  switch (over) {
+    case Over::hybrid:
+    case Over::hybrid_windows:
+      return repeated({2});
+    case Over::uneven:
+      return repeated({2, 1, 3});
+    case Over::one_host:
+      return {size};
+    default:
+      return {};
+  }
 }
 
 // How each rank gets its group; called on the rank's thread.
 using Connect = std::function<std::shared_ptr<ProcessGroup>(double seconds)>;
 
-inline std::vector<Connect> connections(Over over, int size) {
+// wrap: what networks of hosts are given to the ranks as, none: as they are.
+using Wrap = std::function<std::shared_ptr<Network>(std::shared_ptr<Network>)>;
+inline std::vector<Connect> connections(Over over, int size, const Wrap& wrap = nullptr) {
   std::vector<Connect> out;
   if (over == Over::board || over == Over::windows) {
     for (auto& engine : thread_engines(size, over == Over::board))
       out.push_back([engine](double seconds) mutable {
         return ProcessGroup::world(std::move(engine), seconds);
       });
-  } else if (over == Over::hybrid) {
-    // Two ranks a host, the last one perhaps alone.
+  } else if (const std::vector<int> each = ranks_of_hosts(over, size); !each.empty()) {
     std::vector<std::string> hosts;
-    for (int r = 0; r < size; ++r) hosts.push_back(std::to_string(r / 2));
     std::vector<std::shared_ptr<Engine>> engines;
-    for (int r = 0; r + 1 < size; r += 2)
-      for (auto& engine : thread_engines(2)) engines.push_back(engine);
-    engines.resize(static_cast<size_t>(size));
+    for (size_t h = 0; h < each.size(); ++h) {
+      auto here = thread_engines(each[h], over != Over::hybrid_windows);
+      if (each[h] == 1) here = {nullptr};
+      engines.insert(engines.end(), here.begin(), here.end());
+      hosts.insert(hosts.end(), static_cast<size_t>(each[h]), std::to_string(h));
+    }
     size_t rank = 0;
-    for (auto& network : thread_networks(size))
+    for (auto& network : thread_networks(size)) {
+      if (wrap) network = wrap(network);
       out.push_back([network, hosts, engine = engines[rank++]](double seconds) mutable {
         return ProcessGroup::world(
             Hybrid::world(std::move(network), Algorithm::shares, std::move(engine), hosts, seconds),
             seconds);
       });
+    }
   } else {
     const Algorithm algorithm = algorithm_of(over == Over::mesh ? "shares" : name_of(over));
     for (auto& network : thread_networks(size))
@@ -60,8 +102,9 @@ inline std::vector<Connect> connections(Over over, int size) {
 
 // Runs body(group) on `size` threads, one a rank. Returns what each rank threw, empty if nothing.
 inline std::vector<std::string> run_ranks(Over over, int size, double seconds,
-                                          const std::function<void(ProcessGroup&)>& body) {
-  std::vector<Connect> connect = connections(over, size);
+                                          const std::function<void(ProcessGroup&)>& body,
+                                          const Wrap& wrap = nullptr) {
+  std::vector<Connect> connect = connections(over, size, wrap);
   std::vector<std::string> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (size_t r = 0; r < errors.size(); ++r)

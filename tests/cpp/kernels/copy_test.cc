@@ -75,6 +75,24 @@ TEST(Copy, BroadcastReversedAndStrided) {
   for (int i = 0; i < 60; ++i) EXPECT_EQ(y[i], i / 20 + i % 20 * 5);
 }
 
+TEST(Copy, EverySecondElement) {
+  const int64_t one[] = {1}, two[] = {2};
+  for (const int size : {1, 2, 4, 8, 16}) {
+    for (int64_t n = 1; n < 70; ++n) {
+      std::vector<uint8_t> wide((2 * n - 1) * size), packed(n * size), back(wide.size(), 255);
+      for (size_t i = 0; i < wide.size(); ++i) wide[i] = static_cast<uint8_t>(i * 7);
+      copy_strided(packed.data(), one, wide.data(), two, std::span(&n, 1), size);
+      copy_strided(back.data(), two, packed.data(), one, std::span(&n, 1), size);
+      for (size_t i = 0; i < wide.size(); ++i) {
+        const bool first = i / size % 2 == 0;
+        ASSERT_EQ(back[i], first ? wide[i] : 255) << size << ' ' << n << ' ' << i;
+        if (!first) continue;
+        ASSERT_EQ(packed[i / size / 2 * size + i % size], wide[i]);
+      }
+    }
+  }
+}
+
 TEST(Copy, OneElementFillsWhatIsDense) {
   const std::vector<int64_t> shape{7, 41}, dense{41, 1}, rows{48, 1}, turned{1, 7}, none{0, 0};
   auto check = [&]<class T>(T value, const std::vector<int64_t>& to) {

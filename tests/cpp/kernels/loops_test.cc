@@ -91,6 +91,44 @@ TEST(RunLoop, VisitsEveryElementOnceWhateverTheStrides) {
   });
 }
 
+TEST(RunLoop, ShortRowsOfNumbersRowsAndRowsThatLieApart) {
+  for_each_isa([] {
+    for (int64_t w : {2, 3, 15, 16, 17, 40, 100, 256, 511, 512, 513}) {
+      check_add({37, w}, {w, 1}, {1, 0});
+      check_add({37, w}, {w, 1}, {0, 1});
+      check_add({37, w}, {0, 1}, {1, 0});
+      check_add({37, w}, {w + 3, 1}, {2, 0});
+      check_add({37, w}, {-w - 1, 1}, {-1, 0});
+      check_add({5, 37, w}, {37 * w, w, 1}, {0, 1, 0});
+      check_add({5, 37, w}, {37 * w, w, 1}, {1, 0, 0});
+      check_add({5, 37, w}, {37 * w, w, 1}, {w, 0, 1});
+      check_add({5, 37, w}, {w, 5 * w, 1}, {37, 1, 0});
+      check_add({37, w}, {w, 1}, {1, 0}, {w + 2, 1});  // rows of the output lie apart
+    }
+    check_add({9000, 40}, {40, 1}, {1, 0});  // over the pool
+    check_add({300, 30, 40}, {40, 12000, 1}, {0, 0, 1});
+  });
+}
+
+TEST(RunLoop, ShortRowsOfEveryWidth) {
+  const int64_t shape[] = {23, 6}, dense_strides[] = {6, 1}, number[] = {1, 0}, row[] = {0, 1};
+  for_each_isa([&] {
+    auto check = [&]<class T>(T) {
+      std::vector<T> a(23), b(6), out(138);
+      for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(static_cast<float>(i));
+      for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(static_cast<float>(3 * i));
+      Operand operands[] = {{a.data(), number, sizeof(T)},
+                            {b.data(), row, sizeof(T)},
+                            {out.data(), dense_strides, sizeof(T)}};
+      run_loop(add_loops()[dtype_of<T>], shape, operands);
+      for (size_t i = 0; i < out.size(); ++i)
+        ASSERT_EQ(out[i], static_cast<T>(static_cast<float>(i / 6 + 3 * (i % 6)))) << i;
+    };
+    check(uint8_t{}), check(int16_t{}), check(int32_t{}), check(int64_t{}), check(float16{});
+    check(double{}), check(complex64{}), check(complex128{});
+  });
+}
+
 TEST(RunLoop, OutputMayBeAnInput) {
   for_each_isa([] {
     for (int64_t n : {1, 7, 64, 1000, 70000}) {

@@ -115,6 +115,7 @@ double exact(Reduce kind, const std::vector<T>& v) {
   }
   switch (kind) {
     case Reduce::sum:
+    case Reduce::sum_numbers:
       return static_cast<double>(sum);
     case Reduce::mean:
       return static_cast<double>(sum / v.size());
@@ -166,7 +167,7 @@ void check(double low, double high, double tolerance) {
       if (!is_floating(type) &&
           (kind == Reduce::mean || kind == Reduce::sum_squares || kind == Reduce::sum_abs ||
            kind == Reduce::norm || kind == Reduce::logsumexp || kind == Reduce::prod ||
-           kind == Reduce::mean_squares)) {
+           kind == Reduce::mean_squares || kind == Reduce::sum_numbers)) {
         continue;
       }
       if (!parts.empty() && parts[0].empty() && (kind == Reduce::max || kind == Reduce::min))
@@ -188,7 +189,7 @@ void check(double low, double high, double tolerance) {
         } else {
           // Sums of mixed signs: relative to the sum of magnitudes.
           const double scale =
-              kind == Reduce::sum || kind == Reduce::mean
+              kind == Reduce::sum || kind == Reduce::sum_numbers || kind == Reduce::mean
                   ? exact(Reduce::sum_abs, parts[i]) /
                         (kind == Reduce::mean ? static_cast<double>(parts[i].size()) : 1)
                   : std::fabs(want);
@@ -256,6 +257,24 @@ TEST(Reduce, NanWins) {
         EXPECT_EQ(index[0], at);
         EXPECT_EQ(index[1], 0);
       }
+    }
+  });
+}
+
+TEST(Reduce, NumbersAmongNan) {
+  for_each_isa([] {
+    for (int64_t n : {1, 7, 16, 40, 300, 5000}) {
+      const int64_t shape[] = {n, 3}, strides[] = {3, 1}, turned[] = {1, n};
+      std::vector<float> x(3 * n, NAN);
+      double want = 0;
+      for (size_t i = 0; i < x.size(); i += 2) x[i] = 0.5f, want += 0.5;
+      float all = -1, columns[3], rows[3];
+      reduce(Reduce::sum_numbers, DType::float32, x.data(), shape, strides, 3, &all);
+      reduce(Reduce::sum_numbers, DType::float32, x.data(), shape, strides, 1, columns);
+      reduce(Reduce::sum_numbers, DType::float32, x.data(), shape, turned, 1, rows);
+      EXPECT_EQ(all, want);
+      EXPECT_EQ(columns[0] + columns[1] + columns[2], want);
+      EXPECT_EQ(rows[0] + rows[1] + rows[2], want);
     }
   });
 }

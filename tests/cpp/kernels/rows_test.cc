@@ -216,6 +216,44 @@ Doubles layer_norm_by_hand(const Doubles& x, const Doubles& g, const Doubles& b,
   return y;
 }
 
+TEST(CrossEntropy, ByColumnsIsTheSameAsByRows) {
+  for_each_isa([] {
+    for (DType type : {DType::float32, DType::float64})
+      for (auto [outer, n, inner] : std::vector<std::array<int64_t, 3>>{{5, 10, 1},
+                                                                        {200, 3, 1},
+                                                                        {64, 31, 1},
+                                                                        {1, 1, 1},
+                                                                        {3, 10, 8},
+                                                                        {2, 40, 65},
+                                                                        {1, 300, 200}}) {
+        ASSERT_TRUE(cross_entropy_goes_by_columns(type, n, inner));
+        const Doubles values = random_values(outer * n * inner, 5, 4),
+                      weights = random_values(n, 9);
+        Doubles turned(values.size());
+        for (int64_t o = 0; o < outer; ++o)
+          for (int64_t k = 0; k < n; ++k)
+            for (int64_t i = 0; i < inner; ++i)
+              turned[(o * inner + i) * n + k] = values[(o * n + k) * inner + i];
+        std::vector<int64_t> labels(outer * inner);
+        for (size_t i = 0; i < labels.size(); ++i)
+          labels[i] = i % 5 == 4 ? -7 : static_cast<int64_t>(i) % n;
+        Buffer x(type, values), rows(type, turned), weight(type, weights);
+        Buffer loss(type, outer * inner), want(type, outer * inner);
+        Buffer softmax(type, outer * n * inner), want_softmax(type, outer * n * inner);
+        for (void* w : {static_cast<void*>(nullptr), weight.get()}) {
+          cross_entropy_columns(type, x.get(), DType::int64, labels.data(), w, outer, n, inner, -7,
+                                loss.get(), softmax.get());
+          cross_entropy(type, rows.get(), DType::int64, labels.data(), w, outer * inner, n, -7,
+                        want.get(), want_softmax.get());
+          expect_near(loss.values(), want.values(), tolerance_of(type), "loss");
+          expect_near(softmax.values(), want_softmax.values(), tolerance_of(type), "softmax");
+        }
+      }
+    EXPECT_FALSE(cross_entropy_goes_by_columns(DType::bfloat16, 10, 1));
+    EXPECT_FALSE(cross_entropy_goes_by_columns(DType::float32, 100, 1));
+  });
+}
+
 TEST(LayerNorm, ForwardAndBackward) {
   for_each_isa([] {
     for (bool rms : {false, true}) {

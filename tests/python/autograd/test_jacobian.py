@@ -64,7 +64,7 @@ def test_functions():
     a, b = np.array([[1.0, 2], [3, 4]]), np.array([[0.0, 1], [2, 5]])
     j = functional.Jacobian(lambda x, y: paddle.matmul(x, y), [leaf(a), leaf(b)])
     want = np.concatenate([np.kron(np.eye(2), b.T), np.kron(a, np.eye(2))], 1)
-    assert j.shape == [4, 8]
+    assert j.shape == (4, 8)
     np.testing.assert_allclose(j[:].numpy(), want)
     h = functional.Hessian(lambda x: (x**3).sum(), leaf(X))
     np.testing.assert_allclose(h[:].numpy(), np.diag(6 * X))

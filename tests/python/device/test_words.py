@@ -44,6 +44,27 @@ CALLS = {
     "array_without.count": lambda x, move: elements(
         OPS.array_take(OPS.array_without(array(x, x + 1), index(1), move(index(1))), index(1))
     ),
+    "array_slice.length": lambda x, move: elements(
+        OPS.array_slice(array(x, x + 1), move(index(2)), index(-1), index(2), 1)
+    ),
+    "array_slice.begin": lambda x, move: elements(
+        OPS.array_slice(array(x, x + 1), index(2), move(index(-1)), index(2), 1)
+    ),
+    "array_slice.end": lambda x, move: elements(
+        OPS.array_slice(array(x, x + 1), index(2), index(0), move(index(-1)), 1)
+    ),
+    "array_place.length": lambda x, move: elements(
+        OPS.array_place(array(x, x + 1), move(index(2)), index(1), index(-3), -1)
+    ),
+    "array_place.begin": lambda x, move: elements(
+        OPS.array_place(array(x, x + 1), index(2), move(index(1)), index(-3), -1)
+    ),
+    "array_place.end": lambda x, move: elements(
+        OPS.array_place(array(x, x + 1), index(2), index(1), move(index(-3)), -1)
+    ),
+    "array_chain.length": lambda x, move: elements(
+        OPS.array_chain(array(x, x + 1), move(index(1)), array(x))
+    ),
     "array_take.i": lambda x, move: elements(OPS.array_take(array(x, x), move(index(1)))),
     "array_read.i": lambda x, move: OPS.array_read(
         array(x, x + 1), move(index(1)), [2], "float32"

@@ -157,7 +157,11 @@ def test_groups_and_operations_are_checked():
         lambda: paddle.distributed.all_reduce(x, op=9),
         lambda: paddle.distributed.barrier(group=3),
         lambda: paddle.distributed.broadcast_object_list(1, 0),
+        lambda: paddle.distributed.all_gather_object((), 0),
+        lambda: paddle.distributed.all_gather_object(None, 0),
+        lambda: paddle.distributed.scatter_object_list((), ["mine"], 0),
         lambda: paddle.distributed.alltoall_single(x, x, in_split_sizes=[1, 1]),
+        lambda: paddle.distributed.alltoall_single(x, x, in_split_sizes=[2.0]),
     ):
         with pytest.raises((ValueError, TypeError), match=r"\[distributed\.\w+\] \w+: expected"):
             call()

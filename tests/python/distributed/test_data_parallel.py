@@ -54,6 +54,50 @@ def test_a_process_whose_gradients_nobody_sees(first, others):
         assert "all is well" in rank.text
 
 
+HOSTS = ["aabb", "aab", "abb", "aabbcc", "abbccc"]
+
+
+def on_hosts(hosts, **alone):
+    """The environment of each rank on hosts that are told by a letter each; alone: of those who have none
+    beside them there."""
+
+    def each(rank):
+        own = {"ARGOSY_COMM_HOST": hosts[rank], "PADDLE_NNODES": str(len(set(hosts)))}
+        return {**own, **(alone if hosts.count(hosts[rank]) == 1 else {})}
+
+    return {"count": len(hosts), "each": each}
+
+
+@pytest.mark.parametrize("hosts", HOSTS)
+def test_gradients_that_all_processes_of_a_host_see(hosts):
+    for rank in ranks.run("seen", **on_hosts(hosts, **HIDDEN)):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("hosts", ["aabb", "aab", "aabbcc"])
+def test_hosts_get_the_same_bits_in_all_ranks_and_runs(hosts):
+    runs = [ranks.run("same_bits", **on_hosts(hosts)) for _ in range(2)]
+    told = {line for run in runs for r in run for line in r.text.splitlines() if "digest" in line}
+    assert len(told) == 1, told
+
+
+@pytest.mark.parametrize(
+    ("hosts", "victim"),
+    [("aabb", 0), ("aabb", 1), ("aabb", 3), ("aab", 1), ("aab", 2), ("abbccc", 4)],
+)
+@pytest.mark.parametrize("after", ["0.1", "0.137"])
+def test_a_process_of_a_host_dies_in_a_sum(hosts, victim, after):
+    layout = on_hosts(hosts)
+    started = ranks.start(
+        "dies_in_sums", layout["count"], after, environ={"VICTIM": str(victim)}, each=layout["each"]
+    )
+    for number, rank in enumerate(ranks.finish(started, 100)):
+        if number == victim:
+            assert rank.code == -9, rank.text
+        else:
+            assert rank.code == 0 and "lost: " in rank.text, f"rank {number}:\n{rank.text}"
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_parameters_that_are_left_out(count):
     for rank in ranks.run("unused", count):

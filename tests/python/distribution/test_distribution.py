@@ -303,3 +303,13 @@ def test_numbers_and_arrays_as_parameters():
 def test_errors(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize("name", ["Laplace", "Gumbel", "Uniform"])
+def test_integers_are_values(name):
+    made = getattr(D, name)(paddle.to_tensor([-0.5, 0.0]), paddle.to_tensor([1.5, 3.0]))
+    values = paddle.to_tensor([1, 2])
+    for method in ("log_prob", "prob"):
+        got = getattr(made, method)(values)
+        want = getattr(made, method)(values.astype("float32"))
+        assert got.tolist() == want.tolist() and got.dtype == paddle.float32

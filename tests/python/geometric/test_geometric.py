@@ -136,3 +136,50 @@ def test_segments_of_ids_that_a_captured_function_makes():
     x = paddle.to_tensor(np.arange(8, dtype="float32").reshape(4, 2))
     captured = paddle.jit.to_static(function, full_graph=True)
     np.testing.assert_array_equal(captured(x).numpy(), function(x).numpy())
+
+
+def test_means_of_integers_are_integers():
+    rows = np.array([[7, 2], [2, 3], [5, 5], [-4, 1]])
+    for sign in (1, -1):
+        got = G.segment_mean(t(sign * rows), t(np.array([0, 0, 1, 1])))
+        assert got.tolist() == [[4 * sign, 2 * sign], [0, 3 * sign]] and got.dtype == paddle.int64
+    got = G.send_u_recv(t(rows), t(np.array([0, 1])), t(np.array([1, 1])), "mean", 2)
+    assert got.tolist() == [[0, 0], [4, 2]] and got.dtype == paddle.int64
+
+
+def test_segments_of_what_is_no_tensor():
+    for wrong in ((3, t(np.array([0]))), (t(X), [0, 0, 1])):
+        with pytest.raises(
+            ValueError, match=r"\[segment_sum\] (data|segment_ids): expected a Tensor, got"
+        ):
+            G.segment_sum(*wrong)
+
+
+GRAPH = [3, 7, 0, 9, 1, 4, 2, 9, 3, 9, 1, 9, 7], [0, 2, 4, 5, 6, 7, 9, 11, 11, 13, 13]
+
+
+def test_graph_of_neighbours_of_neighbours():
+    row, colptr = map(paddle.to_tensor, GRAPH)
+    nodes = paddle.to_tensor([0, 8, 1, 2])
+    sample = paddle.incubate.graph_khop_sampler
+    source, target, met, at, edges = sample(row, colptr, nodes, [5], paddle.arange(13), True)
+    assert source.tolist() == [[4], [5], [6], [5], [0], [6], [2]]
+    assert target.tolist() == [[0], [0], [1], [1], [2], [2], [3]]
+    assert met.tolist() == [0, 8, 1, 2, 3, 7, 9] and at.tolist() == [0, 1, 2, 3]
+    assert edges.tolist() == [0, 1, 11, 12, 2, 3, 4]
+    # Two rounds: edges that end in what the first round met come in, and only real ones.
+    source, target, met, at = sample(row, colptr, paddle.to_tensor([0]), [-1, -1])
+    found = {
+        (met.tolist()[i], met.tolist()[j]) for (i,), (j,) in zip(source.tolist(), target.tolist())
+    }
+    assert found == {(3, 0), (7, 0), (4, 3)}
+    some, *_ = sample(row, colptr, paddle.to_tensor([0, 1]), [1, 1])
+    assert len(some) <= 4
+    lonely = sample(row, colptr, paddle.to_tensor([9]), [2, 2])
+    assert lonely[0].shape == [0, 1] and lonely[2].tolist() == [9]
+    with pytest.raises(
+        ValueError, match="sorted_eids: expected a Tensor with return_eids, got None"
+    ):
+        sample(row, colptr, nodes, [1], return_eids=True)
+    with pytest.raises(ValueError, match=r"input_nodes: expected different nodes, got \[0, 0\]"):
+        sample(row, colptr, paddle.to_tensor([0, 0]), [1])

@@ -172,6 +172,25 @@ def test_num_iters_counts_over_epochs():
     assert set(result) == {"loss", "acc"}
 
 
+def test_gradients_that_num_iters_cuts_off_stay():
+    batches = [(p.x[i : i + 4], p.y[i : i + 4]) for p in [Points()] for i in range(0, 20, 4)]
+    model, net = build(), nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+    net.set_state_dict(model.network.state_dict())
+    opt, loss = optimizer.Adam(0.01, parameters=net.parameters()), nn.CrossEntropyLoss()
+    for i, (x, y) in enumerate(batches[:4]):
+        loss(net(argosy.to_tensor(x)), argosy.to_tensor(y)).backward()
+        if i == 2:
+            opt.step()
+            opt.clear_grad()
+    model.fit(
+        Points(), batch_size=4, verbose=0, shuffle=False, num_iters=4, accumulate_grad_batches=3
+    )
+    for ours, theirs in zip(model.parameters(), net.parameters()):
+        assert np.array_equal(ours.numpy(), theirs.numpy())
+        assert np.array_equal(ours.grad.numpy(), theirs.grad.numpy())
+        assert np.abs(theirs.grad.numpy()).max() > 0
+
+
 def test_evaluation_every_so_often():
     record = Record()
     build().fit(
@@ -380,6 +399,8 @@ def test_mixed_precision_settings_are_accepted():
         model.fit(Points(), batch_size=10, verbose=0)
     with pytest.raises(ValueError, match="amp_configs"):
         model.prepare(model._optimizer, nn.CrossEntropyLoss(), amp_configs="O7")
+    with pytest.raises(ValueError, match="unknown arguments: .* got use_pure_fp16. Do this"):
+        model.prepare(model._optimizer, nn.CrossEntropyLoss(), amp_configs={"use_pure_fp16": True})
 
 
 @pytest.mark.parametrize(

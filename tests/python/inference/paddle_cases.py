@@ -90,6 +90,62 @@ def integers(x):
     ]
 
 
+def matrices(x):
+    rows = paddle.matmul(x, x, transpose_y=True) + 3 * paddle.eye(4)
+    lu, pivots = paddle.linalg.lu(x)
+    values, vectors = paddle.linalg.eigh(rows)
+    other = x.flip(1)[:, :, :2]
+    return [
+        paddle.linalg.det(x), paddle.linalg.inv(rows), paddle.linalg.cholesky(rows),
+        paddle.linalg.cholesky(rows, True), paddle.linalg.solve(rows, other),
+        paddle.linalg.triangular_solve(rows, other, upper=False), paddle.linalg.lstsq(rows, other)[0],
+        paddle.linalg.qr(x)[1].abs(), *paddle.linalg.qr(x, "complete")[:1], lu, pivots,
+        *paddle.linalg.lu_unpack(lu, pivots), values, vectors.abs(), paddle.linalg.slogdet(rows),
+        paddle.linalg.svd(x)[1], paddle.cross(x[:, :3], x[:, 1:], 1),
+    ]  # fmt: skip
+
+
+def fourier(x):
+    y = paddle.fft.fft(x, axis=1)
+    return [
+        paddle.as_real(y), paddle.real(y), paddle.imag(y), paddle.angle(y), paddle.abs(y),
+        paddle.real(paddle.fft.ifft(y, axis=1)), paddle.real(paddle.fft.ifft(y, axis=1, norm="ortho")),
+        paddle.real(paddle.fft.ifft(y, axis=1, norm="forward")),
+        paddle.as_real(paddle.fft.fft2(x, axes=(1, 2), norm="ortho")),
+        paddle.as_real(paddle.conj(y) * paddle.complex(x, x)), paddle.fft.irfft(paddle.fft.rfft(x, axis=1), axis=1),
+        paddle.as_real(paddle.as_complex(paddle.stack([x, -x], -1))),
+    ]  # fmt: skip
+
+
+def orders(x, n):
+    vector = x[0, 0]
+    whole = paddle.concat([n, n[:1], n[:2]])
+    return [
+        *paddle.cummax(x, 1), *paddle.cummin(x), paddle.logcumsumexp(x, 1), paddle.logcumsumexp(x),
+        *paddle.mode(x.round(), 2), paddle.bincount(n, minlength=7), paddle.bincount(n, vector[:3], 4),
+        *paddle.unique(n, True, True, True), *paddle.unique_consecutive(whole, True, True),
+        paddle.repeat_interleave(x, paddle.to_tensor([2]), 1), paddle.repeat_interleave(x, n, 0),
+        paddle.index_add(x, n % 3, 0, x * 2), paddle.nextafter(x, x.flip(1)),
+        paddle.i0(x), paddle.i0e(x), paddle.i1(x), paddle.i1e(x), paddle.polygamma(x.abs() + 1, 1),
+        paddle.put_along_axis(x, n.reshape([3, 1, 1]) % 3, x[:, :1, :1], 0, "amax"),
+        paddle.diagonal_scatter(x[0], vector[:4], 1), F.rrelu(x, training=False), paddle.equal_all(x, x).astype("int32"),
+    ]  # fmt: skip
+
+
+def newer(x):  # than Paddle 2.6
+    return [paddle.copysign(x, x.flip(1)), paddle.copysign(x[:, :1], x)]
+
+
+def labelled(x, labels):
+    logs = F.log_softmax(x, -1)
+    weight = paddle.to_tensor([1.0, 0.5, 2.0, 0.25, 3.0])
+    return [
+        F.nll_loss(logs, labels), F.nll_loss(logs, labels, weight, reduction="none"),
+        F.nll_loss(logs, labels, weight, ignore_index=3), F.smooth_l1_loss(x, x * 3, "none", 0.7),
+        F.cross_entropy(x, labels, weight, ignore_index=1), F.cross_entropy(x, labels, reduction="none"),
+    ]  # fmt: skip
+
+
 class Norms(nn.Layer):
     def __init__(self):
         super().__init__()
@@ -137,6 +193,13 @@ def cases():
         "sizes": (sizes, [X], image),
         "integers": (integers, [InputSpec([None, 5], "int64", "x")], [np.arange(-5, 5).reshape(2, 5)]),
         "norms": (norms, [X], image),
+        "factors": (matrices, [InputSpec([2, 4, 4], "float32", "x")], [floats(2, 4, 4)]),
+        "fourier": (fourier, [InputSpec([None, 8, 4], "float32", "x")], [floats(2, 8, 4)]),
+        "counts": (orders, [InputSpec([3, 4, 5], "float32", "x"), InputSpec([3], "int64", "n")],
+                   [floats(3, 4, 5), np.int64([1, 4, 2])]),
+        "newer": (newer, [X], image),
+        "labelled": (labelled, [InputSpec([None, 5], "float32", "x"), InputSpec([None], "int64", "labels")],
+                     [floats(3, 5), np.int64([3, 0, 4])]),
         "LeNet": _vision("LeNet", 1, 28),
         "mobilenet_v3_small": _vision("mobilenet_v3_small", 3, 64),
         "shufflenet_v2_x0_25": _vision("shufflenet_v2_x0_25", 3, 64),

@@ -691,3 +691,12 @@ def test_a_child_has_no_part_in_an_iteration(persistent):
         os._exit(0 if ok else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert [int(batch) for batch in batches] == list(range(1, 8))
+
+
+def test_samplers_that_give_nothing():
+    with pytest.raises(
+        AssertionError, match="sampler: expected a Sampler or an iterable, got int. Do this"
+    ):
+        io.BatchSampler(sampler=1)
+    with pytest.raises(AssertionError, match="num_samples must not exceed the number of weights"):
+        io.WeightedRandomSampler([0.1, 0.9], 3, replacement=False)

@@ -79,7 +79,7 @@ def test_compose_chain_concat_subset():
         (lambda: io.random_split(Numbers(), [3, 3]), ValueError, "add up to the 10 samples.*sum 6"),
         (lambda: io.RandomSampler(Numbers(), num_samples=-1), ValueError, "positive int, got -1"),
         (lambda: io.RandomSampler(Numbers(), replacement=3), TypeError, "replacement"),
-        (lambda: list(io.RandomSampler(Numbers(), num_samples=20)), ValueError, "num_samples=20"),
+        (lambda: io.RandomSampler(Numbers(), num_samples=20), ValueError, "num_samples=20"),
         (lambda: io.SubsetRandomSampler([]), ValueError, "indices is empty"),
         (lambda: io.WeightedRandomSampler([1.0], 0), ValueError, "num_samples"),
         (lambda: io.WeightedRandomSampler([1.0], 2, replacement=False), ValueError, "1 weights"),

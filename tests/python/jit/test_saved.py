@@ -82,6 +82,7 @@ def test_fine_tuning_equals_training_the_original(net, tmp_path):
     path = str(tmp_path / "model")
     jit.save(net, path, [InputSpec([None, 3])])
     loaded = jit.load(path)
+    loaded.train()
     results = []
     for model in (net, loaded):
         optimizer = argosy.optimizer.Momentum(0.1, parameters=model.parameters())
@@ -98,6 +99,91 @@ def test_fine_tuning_equals_training_the_original(net, tmp_path):
     by_name = {t.name: t for t in loaded.state_dict().values()}
     for t in net.state_dict().values():
         np.testing.assert_array_equal(by_name[t.name].numpy(), t.numpy())
+
+
+class Noisy(nn.Layer):
+    """All of it differs between training and evaluation."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.drop, self.slope = nn.BatchNorm1D(3), nn.Dropout(0.5), nn.RReLU(0.1, 0.9)
+        self.rnn = nn.GRU(3, 3, 2, dropout=0.5)
+
+    def forward(self, x):
+        return self.slope(self.drop(self.norm(x))) + self.rnn(x.unsqueeze(1))[0].squeeze(1)
+
+    @jit.to_static(input_spec=[InputSpec([None, 3])], full_graph=True)
+    def twice(self, x):
+        return self.drop(x) * 2
+
+
+def test_loaded_is_in_evaluation_whatever_was_saved(tmp_path):
+    layer, x = Noisy(), argosy.to_tensor(X)
+    layer(x)  # running statistics that are not the first ones
+    path = str(tmp_path / "model")
+    jit.save(layer, path, [InputSpec([None, 3])])
+    assert layer.training
+    loaded = jit.load(path)
+    assert not loaded.training
+    before = {k: v.numpy().copy() for k, v in loaded.state_dict().items()}
+    for _ in range(2):
+        again = loaded(x)
+        layer.eval()
+        np.testing.assert_array_equal(again.numpy(), layer(x).numpy())
+        np.testing.assert_array_equal(loaded.twice(x).numpy(), X * 2)
+    for key, value in loaded.state_dict().items():
+        np.testing.assert_array_equal(value.numpy(), before[key])
+    captured = jit.to_static(loaded, full_graph=True)
+    np.testing.assert_array_equal(captured(x).numpy(), layer(x).numpy())
+
+
+def test_after_train_loaded_computes_as_the_saved_layer_did(tmp_path):
+    layer, x = Noisy(), argosy.to_tensor(X)
+    path = str(tmp_path / "model")
+    jit.save(layer, path, [InputSpec([None, 3])])
+    loaded = jit.load(path)
+    loaded.train()
+    assert "dropout" in str(loaded.program()) and not np.array_equal(loaded.twice(x), X * 2)
+    a, b = loaded(x), loaded(x)
+    assert not np.array_equal(a.numpy(), b.numpy())
+    mean = next(v for k, v in loaded.state_dict().items() if k.endswith("w_1") or "mean" in k)
+    assert np.abs(mean.numpy()).max() > 0
+    loaded.eval()
+    assert np.array_equal(loaded.twice(x).numpy(), X * 2)
+    assert np.array_equal(loaded(x).numpy(), loaded(x).numpy())
+
+
+class Named(nn.Layer):
+    def forward(self, image, parts, table, scale=None, *more):
+        total = image + parts[0] + parts[1][0] + table["a"] + table["image"] + sum(more)
+        return total if scale is None else total * scale
+
+
+@pytest.mark.parametrize(
+    "spec, names",
+    [
+        ([None], ["image", "parts_0", "parts_1_0", "a", "image_1"]),
+        ([None, None], ["image", "parts_0", "parts_1_0", "a", "image_1", "scale"]),
+        (
+            ["a", "b", None, None],
+            ["a", "parts_0", "parts_1_0", "a_1", "image", "b", "more_0", "more_1"],
+        ),
+    ],
+)
+def test_inputs_are_called_as_parameters_and_keys(tmp_path, spec, names):
+    first, *others = [InputSpec([None], "float32", name) for name in spec]
+    plain = InputSpec([None])
+    nested = [[plain, (plain,)], {"a": plain, "image": plain}]
+    jit.save(Named(), str(tmp_path / "m"), [first, *nested, *others])
+    assert [s.name for s in jit.load(str(tmp_path / "m"))._input_spec()] == names
+
+
+def test_inputs_of_a_call_are_called_as_parameters(tmp_path):
+    static = jit.to_static(lambda q, *rest, w: q * rest[0] + w)
+    static(argosy.ones([2]), argosy.ones([2]), w=argosy.ones([2]))
+    jit.save(static, str(tmp_path / "f"))
+    names = [s.name for s in jit.load(str(tmp_path / "f"))._input_spec()]
+    assert names == ["q", "rest_0", "w"]
 
 
 def test_functions(tmp_path):
@@ -119,7 +205,7 @@ def test_errors(net, tmp_path):
     with pytest.raises(TypeError, match="expected a Layer or a function, got int"):
         jit.save(3, str(tmp_path / "m"))
     jit.save(nn.Linear(2, 2), str(tmp_path / "l"), [InputSpec([None, 2])])
-    with pytest.raises(ValueError, match=r"expected 1 inputs \(input_0\), got 2"):
+    with pytest.raises(ValueError, match=r"expected 1 inputs \(input\), got 2"):
         jit.load(str(tmp_path / "l"))(argosy.ones([1, 2]), argosy.ones([1, 2]))
     whole = (tmp_path / "l.argosy").read_bytes()
     (tmp_path / "l.argosy").write_bytes(whole[: len(whole) // 2])

@@ -534,6 +534,10 @@ def test_embedding(rng):
     out = F.embedding(t([1, 4]), t(w), padding_idx=-1)
     close(out, np.stack([w[1], 0 * w[4]]))
     weight = t(w)
+    for none in (0.0, False, None):
+        before = weight.numpy()
+        F.embedding(t([0, 2]), weight, max_norm=none)
+        np.testing.assert_array_equal(weight.numpy(), before)
     F.embedding(t([0, 2]), weight, max_norm=0.5)
     norms = np.linalg.norm(weight.numpy(), axis=1)
     np.testing.assert_allclose(norms[[0, 2]], np.minimum(np.linalg.norm(w, axis=1), 0.5)[[0, 2]],
@@ -734,3 +738,22 @@ def test_a_bias_of_one_element_is_that_of_all_channels(rng, n, channels_last):
 def test_pairs_for_other_than_the_spatial_axes_count_from_the_last(pad, expected):
     x = paddle.zeros([2, 3, 4, 5])
     assert paddle.nn.functional.pad(x, pad, data_format="NHWC").shape == expected
+
+
+def test_what_was_taken_though_it_does_not_fit():
+    x = paddle.ones([2, 3])
+    for label in (paddle.to_tensor([0, 2]), paddle.ones([3])):
+        with pytest.raises(
+            ValueError, match="soft labels have a probability for each class.*Do this"
+        ):
+            F.cross_entropy(x, label, soft_label=True)
+    image = paddle.ones([2, 4, 6, 6])
+    with pytest.raises(
+        AssertionError, match="data_format: expected NCHW or NHWC for 4 dimensions, got NCL"
+    ):
+        F.pad(image, [1, 1, 1, 1], data_format="NCL")
+    assert F.pad(image, [1, 1], data_format="NCL").shape == [2, 4, 6, 8]
+    with pytest.raises(
+        ValueError, match="margin_cross_entropy. group: expected a group, False or None"
+    ):
+        F.margin_cross_entropy(x * 0.1, paddle.to_tensor([0, 2]), group="a")

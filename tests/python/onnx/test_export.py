@@ -185,6 +185,53 @@ def test_ops(name):
     check(OPS[name], [X], [floats(2, 4, 10, 12)], [floats(1, 4, 10, 12, seed=3)])
 
 
+def written_by_parts(x, labels):
+    """Ops that ONNX has by other ops: of [n, 4, 10, 12] and [n]."""
+    square, three = x[:, :, :4, :4], x[:, :3]
+    rows = x[:, :, 0, 0]
+    weight = paddle.to_tensor([1.0, 0.5, 2.0, 3.0])
+    return [
+        F.unfold(x, [2, 3], strides=[2, 1], paddings=[1, 0, 0, 2], dilations=[1, 2]),
+        F.hardshrink(x, 0.3), F.softshrink(x, 0.4), F.tanhshrink(x), F.thresholded_relu(x, 0.2),
+        F.thresholded_relu(x, 0.2, -3.0),
+        paddle.diagonal(x, axis1=2, axis2=3), paddle.diagonal(x, 2, 2, 1), paddle.diagonal(x, -3, 1, 2),
+        paddle.linalg.det(square), paddle.cross(three, three.flip(2), 1), paddle.cross(three, three * three),
+        paddle.atan2(x, x.flip(1)), paddle.atan2(x * 0, x), paddle.atan2(x, x * 0),
+        square + paddle.eye(4), paddle.eye(3, 5, dtype="int64") * labels.sum(),
+        F.nll_loss(rows, labels), F.nll_loss(rows, labels, weight, ignore_index=2),
+        F.nll_loss(rows, labels, weight, reduction="none"), F.smooth_l1_loss(rows, rows * 2, "none", 0.7),
+        F.cross_entropy(rows, labels, reduction="none"),
+        paddle.index_add(x, paddle.to_tensor([2, 0, 2]), 1, x[:, :3]),
+        paddle.index_add(x, paddle.to_tensor([0, 0]), 0, x[:2]),
+        paddle.equal_all(square, square).astype("int32"), paddle.equal_all(square, -square).astype("int32"),
+    ]  # fmt: skip
+
+
+def test_ops_written_by_parts():
+    spec = [InputSpec([3, 4, 10, 12], "float32", "x"), InputSpec([3], "int64", "labels")]
+    labels = np.int64([2, 0, 3])
+    check(
+        written_by_parts,
+        spec,
+        [floats(3, 4, 10, 12), labels],
+        [floats(3, 4, 10, 12, seed=1), labels],
+    )
+
+
+def test_sizes_of_parts_may_be_open():
+    def f(x, labels):
+        rows = x[:, :, 0, 0]
+        return [
+            F.unfold(x, 3), paddle.diagonal(x, 1, 2, 3), F.nll_loss(rows, labels, ignore_index=1),
+            paddle.index_add(x, labels, 0, x),
+        ]  # fmt: skip
+
+    specs = [InputSpec([None, 4, 6, 5], "float32", "x"), InputSpec([None], "int64", "labels")]
+    check(
+        f, specs, [floats(3, 4, 6, 5), np.int64([1, 0, 2])], [floats(2, 4, 6, 5), np.int64([0, 1])]
+    )
+
+
 def test_newest_version():
     check(OPS["reductions"], [X], [floats(2, 4, 10, 12)], opset=23)
 

@@ -261,6 +261,29 @@ def test_a_function_that_calls_itself():
         net(floats(1, 3))
 
 
+def test_functions_that_write_out_to_too_many_nodes():
+    """Each calls the next one twice: 2^30 nodes."""
+    last = function("F30", "own", ["a"], ["b"], [node("Neg", ["a"], ["b"])])
+    functions = [
+        function(f"F{i}", "own", ["a"], ["b"], [
+            node(f"F{i + 1}", ["a"], ["m"], "own"), node(f"F{i + 1}", ["m"], ["b"], "own")
+        ]) for i in range(30)
+    ]  # fmt: skip
+    net = load([node("F0", ["x"], ["y"], "own")], [X], [Y], functions=[*functions, last])
+    with pytest.raises(ValueError, match="are more than 1048576 nodes when they are written out"):
+        net(floats(1, 3))
+
+
+def test_a_block_whose_square_overflows():
+    net = load(
+        [node("DepthToSpace", ["x"], ["y"], blocksize=2**32)],
+        [value("x", "float32", [1, 4, 2, 2])],
+        [Y],
+    )
+    with pytest.raises(ValueError, match="images whose channels the block's square divides"):
+        net(floats(1, 4, 2, 2))
+
+
 # --- errors ---
 
 

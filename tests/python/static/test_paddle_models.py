@@ -1,6 +1,7 @@
 """Models that real Paddle saved, with the outputs that it gave (tools/paddle_models.py --save wrote them):
 those whose names end in 2 are of Paddle 2.6 (.pdmodel), in 3 of 3.3 (.json)."""
 
+import json
 import pathlib
 import re
 import struct
@@ -250,6 +251,17 @@ def test_broken_files(name):
         at = int(rng.integers(0, len(weights) - 1))
         refused(program, weights[:at] + bytes([int(rng.integers(0, 256))]) + weights[at + 1 :])
         refused(program, weights[:at])
+
+
+def test_statistics_of_what_has_no_channels():
+    program, weights = files("normalizations3")
+    document = json.loads(program)
+    data = [o for o in document["program"]["regions"][0]["blocks"][0]["ops"] if o["#"] == "1.data"]
+    (shape,) = [a for a in data[0]["A"] if a["N"] == "shape"]
+    assert shape["AT"]["D"] == [-1, 3, 4, 5]
+    shape["AT"]["D"] = []
+    with pytest.raises(ValueError, match="X has no channels"):
+        load(json.dumps(document).encode(), weights)
 
 
 def test_a_huge_tensor_is_refused():

@@ -259,3 +259,69 @@ class TestOldForms:
         assert {"relu", "softmax"} < set(core.get_all_op_names())
         made = framework.EagerParamBase(shape=[2], dtype="float32", trainable=False)
         assert made.stop_gradient and not made.trainable
+
+
+def test_ends_and_uses():
+    paddle.enable_static()
+    try:
+        with static.program_guard(static.Program()):
+            x = static.data("x", [2], "float32")
+            y = paddle.tanh(x)
+            z = paddle.exp(y)
+            block = static.default_main_program().global_block()
+            assert (block.front().type, block.back().type) == ("tanh", "exp")
+            assert (block.op_size(), block.op(1).type, block.id) == (2, "exp", 0)
+            assert block.forward_block_idx == -1
+            assert (x.has_name, y.has_name) == (True, False)
+            assert y.first_use().owner().type == "exp"
+            with pytest.raises(
+                ValueError, match="no operation reads the variable. Do this: ask use_empty"
+            ):
+                z.first_use()
+            assert block._find_var_recursive("nothing") is None
+            assert block._var_recursive("x").is_same(x)
+            with pytest.raises(
+                ValueError, match="var nothing is not in this block.*Do this: check"
+            ):
+                block._var_recursive("nothing")
+            z.get_defining_op().erase()
+            assert block.op_size() == 1
+            assert static.default_main_program()._version() == 3003001
+        with pytest.raises(
+            IndexError, match="there is no operation in it. Do this: append one first"
+        ):
+            static.Program().global_block().front()
+    finally:
+        paddle.disable_static()
+    assert paddle.pir.is_fake_value(paddle.pir.fake_value())
+
+
+def test_metrics_need_variables():
+    for function in (static.accuracy, static.auc):
+        with pytest.raises(
+            TypeError, match="input: expected Tensor, got int. Do this: pass a Variable"
+        ):
+            function(1, paddle.ones([2, 1], "int64"))
+
+
+def test_a_write_of_state_is_not_put_before_what_has_read_it(program):
+    w = static.create_parameter([2], "float32", name="written")
+    x = static.data("x", [2], "float32")
+    y = x + 1
+    z = w * y
+    pir.set_insertion_point(z.get_defining_op())
+    paddle.assign(x, output=w)
+    with pytest.raises(NotImplementedError, match=r"'written' is written, and 'multiply', which"):
+        kinds(program)
+    pir.reset_insertion_point_to_end()
+    assert kinds(program) == ["elementwise_add", "elementwise_mul", "assign"]
+
+
+def test_a_write_of_state_may_stand_before_what_does_not_read_it(program):
+    w = static.create_parameter([2], "float32")
+    x = static.data("x", [2], "float32")
+    y = x + 1
+    z = y * 2
+    pir.set_insertion_point(z.get_defining_op())
+    paddle.assign(x, output=w)
+    assert kinds(program) == ["elementwise_add", "assign", "elementwise_mul"]

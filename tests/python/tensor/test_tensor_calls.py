@@ -63,3 +63,22 @@ def test_names_of_old_programs():
     assert core.supports_bfloat16() and core.is_bfloat16_supported(argosy.CPUPlace())
     assert not core.is_float16_supported(argosy.CPUPlace())
     assert core.supports_avx512f() or not core.supports_bfloat16_fast_performance()
+
+
+def test_item_takes_one_index_for_each_dimension():
+    x = argosy.arange(8).reshape([2, 4])
+    assert (x.item(1, -1), x.item(6)) == (7, 6)
+    for indices in ((0, 1, 2), (0, 6), (2, 0), (-3, 0)):
+        with pytest.raises(
+            ValueError, match=r"item\(\): (expected one index|index -?\d is outside).*Do this"
+        ):
+            x.item(*indices)
+
+
+def test_weights_of_observations_are_not_negative():
+    x, weights = argosy.ones([2, 3]), argosy.to_tensor([-1, 1, 1])
+    for name in ("fweights", "aweights"):
+        with pytest.raises(
+            ValueError, match=rf"\[cov\] {name} counts observations, got -1.0. Do this"
+        ):
+            argosy.linalg.cov(x, **{name: weights})

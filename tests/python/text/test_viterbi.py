@@ -80,3 +80,12 @@ def test_wrong_arguments():
         text.viterbi_decode(p, t, n[:3])
     with pytest.raises(TypeError, match="potentials"):
         text.viterbi_decode(p.astype("int32"), t, n)
+
+
+@pytest.mark.parametrize("tagged", [False, True])
+def test_a_batch_of_no_sequence(tagged):
+    scores, labels = argosy.text.viterbi_decode(
+        argosy.zeros([0, 3, 4]), argosy.zeros([4, 4]), argosy.zeros([0], "int64"), tagged
+    )
+    assert scores.shape == [0] and labels.shape == [0, 0]
+    assert scores.dtype == argosy.float32 and labels.dtype == argosy.int64

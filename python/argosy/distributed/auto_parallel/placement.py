@@ -69,6 +69,7 @@ class Shard(Placement):
 
     Args:
         dim (int): The axis.
+        split_factor (int): In how many stretches the axis is cut, of each of which all have a part.
 
     Example:
         >>> argosy.distributed.Shard(0)
@@ -76,6 +77,7 @@ class Shard(Placement):
     """
 
     dim: int
+    split_factor: int = 1
 
     def __post_init__(self):
         if not isinstance(self.dim, int) or isinstance(self.dim, bool):
@@ -92,6 +94,48 @@ class Shard(Placement):
             1
         """
         return self.dim
+
+    def get_split_factor(self):
+        """In how many stretches the axis is cut.
+
+        Returns:
+            int: That.
+
+        Example:
+            >>> argosy.distributed.Shard(1).get_split_factor()
+            1
+        """
+        return self.split_factor
+
+    def set_split_factor(self, factor):
+        """Sets in how many stretches the axis is cut.
+
+        Args:
+            factor (int): That.
+
+        Example:
+            >>> placement = argosy.distributed.Shard(1)
+            >>> placement.set_split_factor(2)
+            >>> placement
+            Shard(dim=1, split_factor=2)
+        """
+        object.__setattr__(self, "split_factor", factor)
+
+    def get_co_shard_order(self):
+        """The place among the placements that divide the same axis.
+
+        Returns:
+            int: 0, the only one.
+
+        Example:
+            >>> argosy.distributed.Shard(1).get_co_shard_order()
+            0
+        """
+        return 0
+
+    def __repr__(self):
+        more = f", split_factor={self.split_factor}" if self.split_factor != 1 else ""
+        return f"Shard(dim={self.dim}{more})"
 
 
 @dataclass(frozen=True)

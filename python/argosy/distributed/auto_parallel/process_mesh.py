@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from argosy._job import get_rank
+from argosy._support import ArgumentError
+from argosy.distributed._groups import get_group, new_group
+
 __all__ = []
 
 
@@ -123,6 +127,76 @@ class ProcessMesh:
             return ProcessMesh(turned, names)
         return ProcessMesh(turned[index], names[1:])
 
+    @property
+    def unique_id(self):
+        """A number that equal grids have in common, from 1 on in the order in which programs ask."""
+        return _numbers.setdefault(self, len(_numbers) + 1)
+
+    def get_submesh_with_dim(self, dim_name):
+        """The part of the grid along an axis in which this process is.
+
+        Args:
+            dim_name (str): The axis.
+
+        Returns:
+            ProcessMesh: It, with this axis only.
+
+        Raises:
+            AssertionError: There is no such axis, or this process is not in the grid.
+
+        Example:
+            >>> mesh = argosy.distributed.ProcessMesh([[0, 1], [2, 3]], ["x", "y"])
+            >>> mesh.get_submesh_with_dim("y").process_ids
+            [0, 1]
+        """
+        self._check_name("get_submesh_with_dim", dim_name)
+        found = np.argwhere(self._mesh == get_rank())
+        if not len(found):
+            raise ArgumentError(
+                f"[ProcessMesh.get_submesh_with_dim] process {get_rank()} is none of {self.process_ids}. Do"
+                " this: call it where the process is in the grid."
+            )
+        at = [int(place) for place in found[0]]
+        at[self._axis(dim_name)] = slice(None)
+        return ProcessMesh(self._mesh[tuple(at)], [dim_name])
+
+    def get_group(self, dim_name=None):
+        """The processes along an axis, this one included, as a group. All processes call it.
+
+        Args:
+            dim_name (str, optional): The axis; may be left out if there is one.
+
+        Returns:
+            Group: It, each time the same.
+
+        Raises:
+            AssertionError: There is no such axis, or none is named of several.
+            RuntimeError: The processes are not connected yet.
+
+        Example:
+            >>> argosy.distributed.ProcessMesh([0], ["x"]).get_group().ranks
+            [0]
+        """
+        if dim_name is None and self.ndim == 1:
+            dim_name = self._names[0]
+        self._check_name("get_group", dim_name)
+        axis, mine = self._axis(dim_name), None
+        for ranks in (
+            np.moveaxis(self._mesh, axis, -1).reshape([-1, self._mesh.shape[axis]]).tolist()
+        ):
+            group = _groups.get(tuple(ranks))
+            if group is None or get_group(group.id) is not group:
+                group = _groups[tuple(ranks)] = new_group(ranks)
+            mine = group if group.is_member() else mine
+        return mine
+
+    def _check_name(self, what, dim_name):
+        if dim_name not in self._names:
+            raise ArgumentError(
+                f"[ProcessMesh.{what}] dim_name: expected one of {self._names}, got {dim_name!r}. Do this:"
+                " name an axis."
+            )
+
     def _axis(self, dim):
         return dim if isinstance(dim, int) else self._names.index(dim)
 
@@ -140,6 +214,64 @@ class ProcessMesh:
         return f"shape {self.shape}, process_ids {self.process_ids}, dim_names {self._names}"
 
 
+class DistAttr:
+    """How a tensor is divided, by the axis of a grid that divides each of its dimensions.
+
+    Args:
+        mesh (ProcessMesh): The grid.
+        sharding_specs (list[str | None]): For each dimension the axis' name, None for none.
+
+    Raises:
+        ValueError: mesh is no ProcessMesh, sharding_specs no list, or the grid has no such axis.
+        AssertionError: A name is no str.
+
+    Example:
+        >>> import argosy.distributed as dist
+        >>> dist.DistAttr(dist.ProcessMesh([[0]], ["x", "y"]), ["y", None]).dims_mapping
+        [1, -1]
+    """
+
+    def __init__(self, mesh, sharding_specs):
+        if not isinstance(mesh, ProcessMesh):
+            raise ValueError(
+                f"[DistAttr] mesh: expected a ProcessMesh, got {type(mesh).__name__}. Do this: make one."
+            )
+        if not isinstance(sharding_specs, list):
+            raise ValueError(
+                f"[DistAttr] sharding_specs: expected a list, got {type(sharding_specs).__name__}. Do this:"
+                " give a name or None for each dimension."
+            )
+        for name in sharding_specs:
+            if name is not None and not isinstance(name, str):
+                raise ArgumentError(
+                    f"[DistAttr] sharding_specs: expected names of axes or None, got {name!r}. Do this: give"
+                    " the axis' name."
+                )
+            if name is not None and name not in mesh.dim_names:
+                raise ValueError(
+                    f"[DistAttr] sharding_specs: expected names of {mesh.dim_names}, got {name!r}. Do this:"
+                    " name an axis of the grid."
+                )
+        self.process_mesh = mesh
+        self._specs = list(sharding_specs)
+
+    @property
+    def sharding_specs(self):
+        """For each dimension the name of the axis that divides it, or None."""
+        return self._specs
+
+    @property
+    def dims_mapping(self):
+        """For each dimension the number of the axis that divides it, or -1."""
+        names = self.process_mesh.dim_names
+        return [-1 if name is None else names.index(name) for name in self._specs]
+
+    def __repr__(self):
+        return f"DistAttr(mesh={{{self.process_mesh}}}, sharding_specs={self._specs})"
+
+
+_numbers = {}  # of grids
+_groups = {}  # by their members' ranks
 _of_process = None
 
 

@@ -8,8 +8,10 @@ error, a kind of distributed.CommunicationError, and the group stays failed.
 
 from __future__ import annotations
 
+from numbers import Integral
+
 from argosy._core import Tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, need_type
 from argosy.distributed._groups import member
 
 from . import _calls
@@ -420,6 +422,8 @@ def _alltoall_single(
         ):
             place = name.partition("_")[0] + "_tensor"
             rows = _calls.tensor_of(what, place, of).shape[0] if of.ndim else 1
+            for size in () if sizes is None else sizes:
+                need_type(what, name, size, Integral, "pass whole numbers of rows")
             sizes = [int(s) for s in sizes] if sizes is not None and len(sizes) else None
             if sizes and (len(sizes) != group.nranks or sum(sizes) != rows or min(sizes) < 0):
                 raise ValueError(

@@ -53,6 +53,15 @@ def _entered(what, group):
     return group
 
 
+def _check_list(what, name, value):
+    """Refuses what objects cannot be put into, before anything is exchanged."""
+    if not isinstance(value, list):
+        raise TypeError(
+            f"[{what}] {name}: expected a list, got {type(value).__name__}. Do this: put the objects into"
+            " one."
+        )
+
+
 def all_gather_object(object_list, obj, group=None):
     """Appends each process's object to object_list.
 
@@ -61,6 +70,9 @@ def all_gather_object(object_list, obj, group=None):
         obj: Something that can be pickled.
         group (Group, optional): Whose processes; all by default.
 
+    Raises:
+        TypeError: object_list is no list.
+
     Example:
         >>> import argosy as paddle
         >>> objects = []
@@ -68,7 +80,9 @@ def all_gather_object(object_list, obj, group=None):
         >>> objects
         [{'rank': 0}]
     """
-    group = _entered("distributed.all_gather_object", group)
+    what = "distributed.all_gather_object"
+    group = _entered(what, group)
+    _check_list(what, "object_list", object_list)
     if group is None:
         return
     data = _packed(obj)
@@ -96,11 +110,7 @@ def broadcast_object_list(object_list, src, group=None):
     """
     what = "distributed.broadcast_object_list"
     group = _entered(what, group)
-    if not isinstance(object_list, list):
-        raise TypeError(
-            f"[{what}] object_list: expected a list, got"
-            f" {type(object_list).__name__}. Do this: put the objects into one."
-        )
+    _check_list(what, "object_list", object_list)
     if group is None:
         return
     root = member(what, group, src)
@@ -124,6 +134,7 @@ def scatter_object_list(out_object_list, in_object_list=None, src=0, group=None)
         group (Group, optional): Whose processes; all by default.
 
     Raises:
+        TypeError: out_object_list is no list.
         ValueError: in_object_list has another length.
 
     Example:
@@ -135,6 +146,7 @@ def scatter_object_list(out_object_list, in_object_list=None, src=0, group=None)
     """
     what = "distributed.scatter_object_list"
     group = _entered(what, group)
+    _check_list(what, "out_object_list", out_object_list)
     if group is None:
         return
     root = member(what, group, src)

@@ -14,6 +14,7 @@ from .dataset import (
     QueueDataset,
 )
 from .fleet import Fleet
+from .utils.log_util import get_log_level_code, get_log_level_name, set_log_level  # noqa: F401
 
 fleet = Fleet()
 util = fleet.util
@@ -63,6 +64,13 @@ shrink = fleet.shrink
 set_date = fleet.set_date
 print_table_stat = fleet.print_table_stat
 _final_strategy = fleet._final_strategy
+amp_init = fleet.amp_init
+collective_perf = fleet.collective_perf
+get_fl_client = fleet.get_fl_client
+get_loss_scaling = fleet.get_loss_scaling
+init_coordinator = fleet.init_coordinator
+make_fl_strategy = fleet.make_fl_strategy
+qat_init = fleet.qat_init
 
 __all__ = [
     "CommunicateTopology",

@@ -14,6 +14,8 @@ from .base.topology import CommunicateTopology, HybridCommunicateGroup
 from .base.util_factory import UtilBase
 from .distributed_optimizer import DistributedOptimizer
 from .models import Models
+from .performance import Performance
+from .refused import Refused
 
 # What stands on layers and optimizers is imported in functions: generators of data, which a job starts
 # for each of its files, need none of it.
@@ -23,7 +25,7 @@ __all__ = ["DistributedOptimizer", "Fleet"]
 _logger = logging.getLogger("argosy.fleet")
 
 
-class Fleet(Models):
+class Fleet(Models, Performance, Refused):
     """A job of the parameter server as one of its processes sees it.
 
     A program calls init, then distributed_optimizer(..).minimize(loss); servers go on with
@@ -58,6 +60,19 @@ class Fleet(Models):
         ...     fleet.save_inference_model(exe, folder + "/model", ["x"], [loss])
         >>> fleet.barrier_worker(), fleet.stop_worker()
         (None, None)
+
+        >>> fleet.collective_perf("allreduce")  # of a collective job: this one is not
+        >>> group = argosy.distributed.new_group([0])
+        >>> for measure in (fleet.allreduce_perf, fleet.reduce_perf, fleet.broadcast_perf,
+        ...                 fleet.allgather_perf, fleet.reduce_scatter_perf):
+        ...     measure(1, argosy.ones([2]), group, 8, -1)
+        >>> for refused in (fleet.make_fl_strategy, fleet.init_coordinator, fleet.get_fl_client,
+        ...                 lambda: fleet.qat_init(None), lambda: fleet.amp_init(None),
+        ...                 fleet.get_loss_scaling):
+        ...     try:
+        ...         refused()
+        ...     except (NotImplementedError, RuntimeError) as error:
+        ...         assert "Do this" in str(error)
 
     What only a job with servers has (its workers ask them)::
 
@@ -419,6 +434,19 @@ class Fleet(Models):
             topology = CommunicateTopology(dims=[self.worker_num(), 1, 1, 1, 1, 1])
             self._hybrid_group = HybridCommunicateGroup(topology)
         return self._hybrid_group
+
+    def get_hybrid_parallel_topology(self):
+        """The places of all processes along the axes of the job.
+
+        Returns:
+            CommunicateTopology: That of get_hybrid_communicate_group.
+
+        Example:
+            >>> _ = argosy.distributed.fleet.init(is_collective=True)
+            >>> argosy.distributed.fleet.fleet.get_hybrid_parallel_topology().world_size()
+            1
+        """
+        return self.get_hybrid_communicate_group().topology()
 
     def distributed_scaler(self, scaler):
         """The scaler, changed in place: processes agree on whether gradients are finite, and gradient_merge

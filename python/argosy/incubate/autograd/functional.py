@@ -300,8 +300,8 @@ class Jacobian:
 
     @property
     def shape(self):
-        """Shape of the Jacobian."""
-        return self._all().shape
+        """tuple[int]: Shape of the Jacobian."""
+        return tuple(self._all().shape)
 
     def __getitem__(self, key):
         return self._all()[key]

@@ -41,6 +41,11 @@ class BatchSampler(Sampler):
                 sampler is not None,
                 "[BatchSampler] neither dataset nor sampler is given. Do this: pass one of them.",
             )
+            _require(
+                hasattr(sampler, "__iter__"),
+                f"[BatchSampler] sampler: expected a Sampler or an iterable, got {type(sampler).__name__}."
+                " Do this: pass what gives indices.",
+            )
             self.sampler = sampler
         else:
             _require(

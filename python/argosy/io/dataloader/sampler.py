@@ -1,6 +1,7 @@
 """Samplers: in which order a data set's samples are visited."""
 
 from argosy import tensor
+from argosy._support import ArgumentError
 
 __all__ = []
 
@@ -62,7 +63,7 @@ class RandomSampler(Sampler):
 
     Raises:
         TypeError: replacement is no bool.
-        ValueError: num_samples is no positive int.
+        ValueError: num_samples is no positive int, or above the length of the data without replacement.
 
     Example:
         >>> sorted(argosy.io.RandomSampler(list("abc")))
@@ -84,6 +85,15 @@ class RandomSampler(Sampler):
                 f"[RandomSampler] num_samples: expected a positive int, got {self.num_samples!r}."
                 " Do this: pass the number of samples to draw."
             )
+        self._check_enough()
+
+    def _check_enough(self):
+        n, count = len(self.data_source), self.num_samples
+        if not self.replacement and count > n:
+            raise ValueError(
+                "[RandomSampler] num_samples must not exceed the length of the data without "
+                f"replacement, got num_samples={count}, length {n}. Do this: pass replacement=True."
+            )
 
     @property
     def num_samples(self):
@@ -91,12 +101,8 @@ class RandomSampler(Sampler):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
+        self._check_enough()  # again: the data may have become less
         n, count = len(self.data_source), self.num_samples
-        if not self.replacement and count > n:
-            raise ValueError(
-                "[RandomSampler] num_samples must not exceed the length of the data without "
-                f"replacement, got num_samples={count}, length {n}. Do this: pass replacement=True."
-            )
         if self.generator is not None:
             for _ in range(count):
                 try:
@@ -185,7 +191,7 @@ class WeightedRandomSampler(Sampler):
                 " Do this: pass one weight for each sample."
             )
         if not replacement and num_samples > weights.size:
-            raise ValueError(
+            raise ArgumentError(
                 "[WeightedRandomSampler] num_samples must not exceed the number of weights without "
                 f"replacement, got num_samples={num_samples}, {weights.size} weights."
                 " Do this: draw fewer, or with replacement."

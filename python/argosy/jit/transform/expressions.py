@@ -117,24 +117,28 @@ class Expressions(ast.NodeTransformer):
         return self._at(node, call("chain", node.left, kinds, *map(thunk, node.comparators)))
 
     def visit_Attribute(self, node):
-        """x.shape  ->  rt.shape(x), x.size -> rt.size(x): sizes may be decided by a Program."""
+        """x.shape  ->  rt.shape(x), x.size -> rt.size(x): sizes may be decided by a Program. Others: see
+        _told."""
         self.generic_visit(node)
+        if isinstance(node.ctx, ast.Store):
+            return self._told(node, "setting")
         if not isinstance(node.ctx, ast.Load):
             return node
         if node.attr in ("shape", "size"):
             return self._at(node, call(node.attr, node.value))
-        return self._reading(node)
+        return self._told(node, "attr")
 
     def visit_AugAssign(self, node):
-        """x.a += b  ->  rt.attr(x, "a").a += b"""
+        """x.a += b  ->  rt.attr(rt.setting(x, "a"), "a").a += b"""
         self.generic_visit(node)
         if isinstance(node.target, ast.Attribute):
-            self._reading(node.target)
+            self._told(node.target, "attr")
         return node
 
-    def _reading(self, node):
-        """x.a  ->  rt.attr(x, "a").a: the capture under way is told of the read."""
-        told = call("attr", node.value, ast.Constant(value=node.attr))
+    def _told(self, node, what):
+        """x.a  ->  rt.attr(x, "a").a, and x.a = b  ->  rt.setting(x, "a").a = b: the capture under way is
+        told of the read, or that it is set."""
+        told = call(what, node.value, ast.Constant(value=node.attr))
         node.value = ast.copy_location(told, node.value)
         ast.fix_missing_locations(node)
         return node

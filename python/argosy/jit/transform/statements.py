@@ -305,20 +305,21 @@ class Lifter:
             return [], runtime("EMPTY")
         values = "_argosy_values"
         setter = self._definition("set", values)
-        assignments, reads = [], []
+        assignments, of_attributes, reads = [], [], []
         for i, variable in enumerate(names):
             reads.append(call("read", ast.Constant(value=variable), thunk(_variable(variable))))
             if "." in variable:
-                assignments += _parsed(
+                of_attributes += _parsed(
                     f"if {RUNTIME}.defined({values}[{i}]): {variable} = {values}[{i}]\n"
                     f"else:\n"
                     f"  try: del {variable}\n"
-                    f"  except AttributeError: pass"
+                    f"  except (NameError, AttributeError): pass"
                 )
             elif self.scope.declares(variable):
                 assignments += _parsed(f"{variable} = {values}[{i}]")
         plain = [n for n in names if "." not in n]
-        setter.body = self._declared(plain) + assignments or [ast.Pass()]
+        # An attribute belongs to what its object is then.
+        setter.body = self._declared(plain) + assignments + of_attributes or [ast.Pass()]
         labels = ast.Tuple(elts=[ast.Constant(value=n) for n in names], ctx=ast.Load())
         getter = thunk(ast.Tuple(elts=reads, ctx=ast.Load()))
         count = ast.Constant(value=len(used))

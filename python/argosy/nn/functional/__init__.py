@@ -40,6 +40,10 @@ from .distance import (
     pairwise_distance,
     pdist,
 )
+from .experts import (
+    moe_permute,
+    moe_unpermute,
+)
 from .extension import (
     diag_embed,
     sequence_mask,
@@ -166,6 +170,8 @@ _WRITTEN = [
     "max_unpool1d",
     "max_unpool2d",
     "max_unpool3d",
+    "moe_permute",
+    "moe_unpermute",
     "normalize",
     "one_hot",
     "pad",

@@ -289,6 +289,13 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
     if data_format is not None:
         data_format = data_format.upper()
         check_choice("pad", "data_format", data_format, _PAD_FORMATS, AssertionError)
+        fits = {3: ("NCL", "NLC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}.get(rank)
+        spatial = mode != "constant" or len(pads) == 2 * (rank - 2)
+        if spatial and fits is not None and data_format not in fits:
+            raise AssertionError(
+                f"[pad] data_format: expected {' or '.join(fits)} for {rank} dimensions, got {data_format}. Do"
+                " this: pass one of them, or leave it out."
+            )
         channel_last = data_format[-1] == "C"
     if mode != "constant":
         if rank not in (3, 4, 5):

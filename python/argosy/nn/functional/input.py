@@ -71,7 +71,8 @@ def embedding(
         padding_idx (int, optional): this row reads as zeros and gets no gradient; negative counts from
             the
             end.
-        max_norm (float, optional): before reading, rows with a larger norm are scaled to it, in place.
+        max_norm (float, optional): before reading, rows with a larger norm are scaled to it, in place; 0 for
+            none.
         norm_type (float): order of that norm.
         sparse (bool): the gradient of ``weight`` holds only the rows that occur.
         scale_grad_by_freq (bool): divide the gradient of a row by how often it occurs.
@@ -97,6 +98,6 @@ def embedding(
         )
     elif padding_idx < 0:
         padding_idx += rows
-    if max_norm is not None:
+    if max_norm:  # 0 and False: no limit, as in Paddle
         embedding_renorm_(x, weight, max_norm, norm_type)
     return ops.embedding(x, weight, padding_idx, bool(sparse), bool(scale_grad_by_freq))

@@ -70,6 +70,11 @@ def cross_entropy(
             "[cross_entropy] soft labels have no ignored class: expected ignore_index=-100 "
             f"with soft_label=True, got {ignore_index}. Do this: leave ignore_index out."
         )
+    if soft_label and len(label.shape) != len(input.shape):
+        raise ValueError(
+            f"[cross_entropy] soft labels have a probability for each class: input is {list(input.shape)}, label is"
+            f" {list(label.shape)}. Do this: give both one shape, or leave soft_label out."
+        )
     return ops.cross_entropy(
         input, _given(label), weight, ignore_index, reduction, bool(soft_label), axis, bool(use_softmax),
         float(label_smoothing),

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 
 from argosy._core import Tensor
 from argosy._dtypes import CONVERTIBLE, REAL
-from argosy._support import need_type, unsupported
+from argosy._support import need_type, no_effect, only_known, unsupported
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 from argosy.device import CUDAPlace
+from argosy.nn.sharded_weight import whole_weight
 
 from ._helper import dtype_name
 
@@ -168,6 +169,55 @@ class LayerState:
         return self._state_dict_impl(
             destination, include_sublayers, structured_name_prefix, True, use_hook, keep_vars
         )
+
+    def sharded_state_dict(self, structured_name_prefix=""):
+        """:meth:`state_dict`, each tensor with where in the whole it lies. Layers are not divided between
+        processes: each tensor is whole.
+
+        Args:
+            structured_name_prefix (str): put before every name.
+
+        Returns:
+            dict[str, ShardedWeight]: by structured name.
+
+        Examples:
+            >>> state = argosy.nn.Linear(2, 3).sharded_state_dict("fc.")
+            >>> list(state), state["fc.weight"].global_shape
+            (['fc.weight', 'fc.bias'], (2, 3))
+        """
+        state = self._state_dict_impl(None, True, structured_name_prefix)
+        return {name: whole_weight(name, tensor) for name, tensor in state.items()}
+
+    def full(self, aoa_config=None, **kwargs):
+        """The tensors of :meth:`state_dict` one after the other, in the order of their names.
+
+        Args:
+            aoa_config (optional): only None.
+            kwargs: ``h_group``, ``v_group``, ``process_group`` and ``memory_growth_threshold`` have no
+                effect, as no tensor is divided between processes; ``num_splits=1`` and ``shard_idx=0``
+                say that each process gets 1 of num_splits parts of the tensors, the one with this number.
+
+        Returns:
+            Iterator: of (name, Tensor).
+
+        Raises:
+            NotImplementedError: ``aoa_config`` is given.
+            TypeError: an unknown name in kwargs.
+
+        Examples:
+            >>> [(name, value.shape) for name, value in argosy.nn.Linear(2, 3).full()]
+            [('bias', paddle.Size([3])), ('weight', paddle.Size([2, 3]))]
+        """
+        unsupported("Layer.full", "rename the tensors yourself", aoa_config=(aoa_config, None))
+        idle = ("h_group", "v_group", "process_group", "memory_growth_threshold")
+        only_known("Layer.full", kwargs, (*idle, "num_splits", "shard_idx"))
+        no_effect(
+            "Layer.full", "no tensor is divided between processes",
+            **{name: (kwargs.get(name), None) for name in idle},
+        )  # fmt: skip
+        parts, mine = kwargs.get("num_splits", 1), kwargs.get("shard_idx", 0)
+        state = sorted(self.state_dict().items())
+        return iter(state[len(state) * mine // parts : len(state) * (mine + 1) // parts])
 
     def set_state_dict(self, state_dict, use_structured_name=True):
         """Copy values from a dict into parameters and persistable buffers.

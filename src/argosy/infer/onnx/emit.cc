@@ -13,7 +13,7 @@ namespace {
 const WriteRow* find_row(std::string_view op) {
   static const auto rows = [] {
     std::unordered_map<std::string_view, const WriteRow*> map;
-    for (auto family : {write_math_rows, write_shape_rows, write_nn_rows})
+    for (auto family : {write_math_rows, write_shape_rows, write_nn_rows, write_linear_rows})
       for (const WriteRow& row : family()) map.emplace(row.op, &row);
     return map;
   }();

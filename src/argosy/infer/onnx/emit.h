@@ -140,6 +140,7 @@ struct WriteRow {
 std::span<const WriteRow> write_math_rows();
 std::span<const WriteRow> write_shape_rows();
 std::span<const WriteRow> write_nn_rows();
+std::span<const WriteRow> write_linear_rows();
 
 template <size_t N>
 struct ForeignName {

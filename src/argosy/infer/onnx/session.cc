@@ -11,6 +11,7 @@ namespace argosy::infer::onnx {
 namespace {
 
 constexpr int kMaxDepth = 64;          // of graphs and functions in one another
+constexpr int kMaxNodes = 1 << 20;     // that are converted: functions that call others twice each
 constexpr int64_t kMaxNumbers = 4096;  // a vector of sizes is never longer
 
 std::string domain_of(const std::string& domain) {
@@ -145,6 +146,9 @@ Items Session::run(const file::Graph& graph, const Items& in) {
 }
 
 void Session::run_node(const file::Node& proto) {
+  ARGOSY_CHECK(++nodes_ <= kMaxNodes, invalid_argument)
+      << "[onnx] the functions and loops of the model are more than " << kMaxNodes
+      << " nodes when they are written out.";
   Items in;
   for (const std::string& name : proto.input()) in.push_back(name.empty() ? Item() : look_up(name));
   Items out = convert(proto, std::move(in));

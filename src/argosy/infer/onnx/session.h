@@ -81,6 +81,7 @@ class Session {
   };
   const Call* call_ = nullptr;
   int depth_ = 0;
+  int nodes_ = 0;
   std::map<std::string, int64_t> opsets_;
   std::unordered_set<std::string> multiplied_;
   std::unordered_map<const TensorImpl*, std::pair<Tensor, op::IntArray>> numbers_;

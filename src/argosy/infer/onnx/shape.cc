@@ -235,7 +235,8 @@ Items depth_to_space(const Node& n) {
   const Tensor& x = n.in();
   const int64_t block = n.integer("blocksize");
   const bool columns = n.text("mode", "DCR") == "CRD";
-  n.expect(x.rank() == 4 && block > 0 && x.dim(1) >= 0 && x.dim(1) % (block * block) == 0,
+  n.expect(x.rank() == 4 && block > 0 && block <= INT32_MAX && x.dim(1) >= 0 &&
+               x.dim(1) % (block * block) == 0,
            "images whose channels the block's square divides are expected");
   const int64_t depth = x.dim(1) / (block * block);
   op::IntArray apart = ops::size_along(x, 0), together = apart;

@@ -51,15 +51,6 @@ Tensor placeholder(const Node& n, const Tensor& t) {
   return ops::full(shape, op::Scalar(0.0), t.dtype());
 }
 
-// What nothing has written yet is an empty array.
-void define_array(const Node& n, const std::string& name) {
-  Session& s = n.session;
-  const Variable* v = s.variable(name);
-  if (s.find(name) || !v || v->kind != kLodTensorArray) return;
-  const auto recording = s.recording();
-  s.set(name, ops::array_new(v->dtype));
-}
-
 // --- if ---
 
 // An `if` one of whose branches keeps what the variables were.
@@ -270,8 +261,7 @@ void while_block(const Node& n) {
   const std::string condition = n.op.input("Condition")->front();
   Loop loop{blocks[0], {more}, {condition}, {}};
   for (const std::string& name : s.written_by(blocks[0])) {
-    define_array(n, name);
-    const Item* item = s.find(name);
+    const Item* item = s.find_or_empty(name);
     if (name == condition || !item) continue;  // what has no value yet is of one round
     n.expect(item->kind == Item::Kind::tensor && !item->lengths.defined(),
              "a loop over batches of sequences is not supported");
@@ -330,15 +320,8 @@ void array_write(const Node& n) {
   n.out("Out", after);
 }
 
-// X, an array that may have no element yet.
-Tensor array_in(const Node& n) {
-  if (const auto* names = n.op.input("X"); names && names->size() == 1)
-    define_array(n, names->front());
-  return n.in("X");
-}
-
 void array_read(const Node& n) {
-  const Tensor array = array_in(n);
+  const Tensor array = n.in("X");
   const Variable* v = n.declared("Out");
   Shape shape;
   if (v) shape = v->shape;
@@ -346,19 +329,57 @@ void array_read(const Node& n) {
 }
 
 void array_length(const Node& n) {
-  n.out("Out", ops::reshape(ops::array_length(array_in(n)), {1}));
+  n.out("Out", ops::reshape(ops::array_length(n.in("X")), {1}));
 }
 
-// Element i; places that are negative count from the end.
-void give_element(const Node& n, const Tensor& array, const Tensor& i) {
+// What is known of the elements of the array in a slot: only the array itself has the shape in
+// files that say of an element that it has no dimensions.
+Shape element_shape(const Node& n, const char* slot, const char* out) {
+  const Variable* v = n.declared(out);
+  if (v && v->shape.rank() > 0) return v->shape;
+  const std::vector<std::string>* names = n.op.input(slot);
+  const Variable* array = names ? n.session.variable(names->front()) : nullptr;
+  return array && array->kind == kLodTensorArray ? array->shape : Shape();
+}
+
+// Place i of an array; those that are negative count from the end.
+Tensor counted(const Tensor& array, const Tensor& i) {
   const Tensor from_end = ops::add(i, ops::reshape(ops::array_length(array), {1}));
-  const Tensor at = ops::where(ops::less_than(i, ops::constant(0, DType::int64)), from_end, i);
+  return ops::where(ops::less_than(i, ops::constant(0, DType::int64)), from_end, i);
+}
+
+void give_element(const Node& n, const Tensor& array, const Tensor& i) {
   const Variable* v = n.declared("Out");
-  n.out("Out", ops::array_read(array, at, v ? v->shape : Shape(), array.dtype()));
+  n.out("Out", ops::array_read(array, counted(array, i), v ? v->shape : Shape(), array.dtype()));
 }
 
 void array_element(const Node& n) {
   give_element(n, n.in("X"), index_of(n.in("Starts")));
+}
+
+Tensor whole(int64_t i) {
+  return ops::constant(op::Scalar(i), DType::int64);
+}
+
+// Elements begin to end (int64 of one element) as an array.
+Tensor part_of(const Tensor& array, const Tensor& begin, const Tensor& end, int64_t step = 1) {
+  return call("array_slice", {array, ops::array_length(array), begin, end}, {{"step", step}});
+}
+
+void array_part(const Node& n) {
+  n.out("Out", part_of(n.in("X"), index_of(n.in("Starts")), index_of(n.in("Ends"))));
+}
+
+// Takes an element out, in place.
+void array_pop(const Node& n) {
+  const Tensor array = n.in("X");
+  const Tensor at = counted(array, index_of(whole(n.integer("index", -1))));
+  n.out("Out", ops::array_read(array, at, element_shape(n, "X", "Out"), array.dtype()));
+  const Tensor next = ops::add(at, whole(1));
+  const Tensor rest = call(
+      "array_chain", {part_of(array, whole(0), at), at, part_of(array, next, whole(INT64_MAX))});
+  call("array_assign", {array, rest});
+  n.out("ArrayOut", n.item("X"));
 }
 
 void create_array(const Node& n) {
@@ -411,6 +432,8 @@ constexpr Row kRows[] = {
     {"lod_array_length", array_length},
     {"create_array", create_array},
     {"slice_array_dense", array_element},
+    {"slice_array", array_part},
+    {"array_pop", array_pop},
     {"tensor_array_to_tensor", array_to_tensor},
     {"assert", assert_true},
     {"print", print},
@@ -419,12 +442,19 @@ constexpr Row kRows[] = {
 }  // namespace
 
 void slice_array(const Node& n) {
-  const op::IntArray starts = n.numbers("starts", "StartsTensor", "StartsTensorList");
-  n.expect(starts.size() == 1, "an array has one axis");
-  if (n.integers("decrease_axis").empty()) n.unsupported("a part of an array as an array");
-  give_element(n, n.in("Input"),
-               starts.symbols.empty() ? ops::reshape(ops::constant(starts[0], DType::int64), {1})
-                                      : index_of(starts.symbols.front().value));
+  const auto bound = [&n](const char* all, const char* tensor, const char* list) {
+    const op::IntArray numbers = n.numbers(all, tensor, list);
+    n.expect(numbers.size() == 1, "an array has one axis");
+    return index_of(numbers.symbols.empty() ? whole(numbers[0]) : numbers.symbols.front().value);
+  };
+  const Tensor array = n.in("Input");
+  const Tensor begin = bound("starts", "StartsTensor", "StartsTensorList");
+  if (!n.integers("decrease_axis").empty()) return give_element(n, array, begin);
+  const std::vector<int64_t> steps =
+      n.known_numbers("strides", "StridesTensor", "StridesTensorList");
+  n.expect(steps.empty() || (steps.size() == 1 && steps[0] != 0), "an array has one axis");
+  n.out("Out", part_of(array, begin, bound("ends", "EndsTensor", "EndsTensorList"),
+                       steps.empty() ? 1 : steps[0]));
 }
 
 std::span<const Row> control_rows() {

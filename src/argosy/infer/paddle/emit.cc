@@ -20,7 +20,8 @@ namespace {
 const WriteRow* find_row(std::string_view op) {
   static const auto rows = [] {
     std::unordered_map<std::string_view, const WriteRow*> map;
-    for (auto family : {write_math_rows, write_shape_rows, write_nn_rows, write_window_rows})
+    for (auto family :
+         {write_math_rows, write_shape_rows, write_nn_rows, write_window_rows, write_linear_rows})
       for (const WriteRow& row : family()) map.emplace(row.op, &row);
     return map;
   }();
@@ -65,7 +66,8 @@ void write_same(Emit& e, const SameRow& row) {
   std::vector<Written> in;
   for (const auto& v : e.o.inputs()) {
     Written w = v ? e.to.value(v) : Written();
-    if (v && is_floating(e.result().dtype) && !is_floating(v->dtype) && e.o.inputs().size() == 1)
+    if (v && is_floating(e.result().dtype) && !is_floating(v->dtype) && !is_complex(v->dtype) &&
+        e.o.inputs().size() == 1)
       w = e.to.cast(w, e.result().dtype);
     in.push_back(std::move(w));
   }

@@ -158,6 +158,7 @@ std::span<const WriteRow> write_math_rows();
 std::span<const WriteRow> write_shape_rows();
 std::span<const WriteRow> write_nn_rows();
 std::span<const WriteRow> write_window_rows();
+std::span<const WriteRow> write_linear_rows();
 std::span<const SameRow> write_same_rows();
 
 template <size_t N>

@@ -132,7 +132,20 @@ void hierarchical_sigmoid(const Node& n) {
                     {{"num_classes", n.integer("num_classes", 2)}}));
 }
 
+// The classes that labels name, and others that are drawn.
+void class_center_sample(const Node& n) {
+  if (n.integer("nranks", 1) != 1) n.unsupported("classes that several ranks share");
+  const Tensor label = n.in("Label");
+  const auto recording = n.session.recording();  // drawn in each run
+  const Tensors both = call_all(
+      "class_center_sample", {label},
+      {{"num_classes", n.integer("num_classes", 1)}, {"num_samples", n.integer("num_samples", 1)}});
+  n.out("RemappedLabel", both[0]);
+  n.out("SampledLocalClassCenter", both[1]);
+}
+
 constexpr Row kRows[] = {
+    {"class_center_sample", class_center_sample},
     {"softmax_with_cross_entropy", softmax_with_cross_entropy},
     {"sigmoid_cross_entropy_with_logits", sigmoid_cross_entropy},
     {"cross_entropy", cross_entropy},

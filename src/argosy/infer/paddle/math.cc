@@ -4,7 +4,7 @@
 namespace argosy::infer::paddle {
 
 Tensor stand_at(const Tensor& y, int64_t axis, int rank) {
-  if (axis < 0 || y.rank() >= rank) return y;
+  if (axis < 0 || axis >= rank || y.rank() >= rank) return y;
   Tensor t = y;
   // Before 2.0 sizes of 1 at the end of y did not count.
   while (t.rank() > rank - axis && t.dim(-1) == 1) t = ops::squeeze(t, {t.rank() - 1});

@@ -18,6 +18,7 @@ std::pair<Tensor, Tensor> statistics_of(const Tensor& x, bool channel_last) {
 
 void batch_norm(const Node& n) {
   const Tensor x = n.in("X");
+  n.expect(x.rank() >= 2, "X has no channels");
   Tensor mean = n.in("Mean"), variance = n.in("Variance");
   // A model that takes the statistics of what it is asked about does so when deployed, too.
   if ((!n.flag("is_test") || n.flag("trainable_statistics")) && !n.flag("use_global_stats"))

@@ -61,6 +61,17 @@ constexpr Row kRows[] = {
     {"cumsum", "", "1:axis:int", "", ""},
     {"argsort", "", "", "=stable", ""},
     {"topk", "", "1:k:int:K", "", ""},
+    // matrices, orders
+    {"eye", "", "0:num_rows:long 1:num_columns:long", "", ""},
+    {"bincount", "", "2:minlength:int", "", ""},
+    {"lstsq", "", "2:rcond:float", "", ""},
+    {"unique", "", "",
+     "return_index:bool=return_index return_inverse:bool=return_inverse "
+     "return_counts:bool=return_counts axis:ints=axis is_sorted:bool=is_sorted",
+     ""},
+    {"histogram", "", "", "bins:long=bins min:int=min max:int=max", ""},
+    {"fill_diagonal_tensor", "", "", "offset:long=offset", ""},
+    {"repeat_interleave_with_tensor_index", "", "", "output_size:long=output_size", ""},
     // shapes
     {"reshape", "", "1:shape:ints:Shape", "", ""},
     {"flatten", "", "", "", "Out XShape"},

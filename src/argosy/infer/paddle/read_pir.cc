@@ -57,9 +57,6 @@ Variable variable_of(const std::string& name, const Json& type) {
       v.dtype = t;
       v.typed = true;
     }
-  if (v.kind == kLodTensorArray) {
-    return v;
-  }
   ARGOSY_CHECK(d.at(1).size() <= kMaxRank, invalid_argument)
       << "[paddle] value " << name << " has " << d.at(1).size() << " dimensions.";
   for (const Json& size : d.at(1)) {

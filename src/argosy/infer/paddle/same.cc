@@ -60,6 +60,7 @@ constexpr Same kSame[] = {
     {"triangular_solve", "triangular_solve", "X Y", "Out", "upper transpose unitriangular"},
     // what is drawn in each run
     {"bernoulli", "bernoulli", "X", "Out", ""},
+    {"binomial", "binomial", "count prob", "out", ""},
     {"exponential", "exponential_like", "X", "Out", "lambda=lam"},
     {"gaussian_inplace", "normal_like", "x", "out", "mean std"},
     {"gumbel_softmax", "gumbel_softmax", "X", "Out", "temperature hard axis"},

@@ -128,6 +128,7 @@ Tensor way_back(const Node& n, const Tensor& longest, const Tensor& lengths, con
 void crf_decoding(const Node& n) {
   const Tensor scores = n.in("Emission"), transitions = n.in("Transition");
   if (n.has("Length")) n.unsupported("a padded batch");
+  n.expect(transitions.rank() == 2, "transitions [2 + labels, labels] are expected");
   const Tensor lengths = n.lengths("Emission");
   const int64_t labels = transitions.dim(1);
   const Padded p(lengths);

@@ -5,6 +5,7 @@
 
 #include "argosy/infer/deciders.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/control/control.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
@@ -136,8 +137,17 @@ const Item* Session::find(const std::string& name) {
   return nullptr;
 }
 
-const Item& Session::get(const std::string& name) {
+const Item* Session::find_or_empty(const std::string& name) {
   const Item* item = find(name);
+  const Variable* v = item ? nullptr : variable(name);
+  if (!v || v->kind != kLodTensorArray) return item;
+  const auto recording = this->recording();
+  set(name, ops::array_new(v->dtype));
+  return find(name);
+}
+
+const Item& Session::get(const std::string& name) {
+  const Item* item = find_or_empty(name);
   ARGOSY_CHECK(item, invalid_argument)
       << "[paddle] '" << name
       << "' is used in the model before it is made, and is not among the parameters.";

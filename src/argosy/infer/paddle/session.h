@@ -48,6 +48,8 @@ class Session {
 
   // --- names ---
   const Item* find(const std::string& name);  // null: it stands for nothing yet
+  // An array of tensors that nothing has written yet is empty.
+  const Item* find_or_empty(const std::string& name);
   const Item& get(const std::string& name);
   void set(const std::string& name, Item item);
   const Variable* variable(const std::string& name) const;

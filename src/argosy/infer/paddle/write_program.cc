@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <set>
 #include <unordered_map>
@@ -35,6 +36,9 @@ void put_number(file::Operation& o, std::string_view name, AttributeType type, d
     case AttributeType::boolean:
       return a.set_b(v != 0);
     case AttributeType::integer:
+      ARGOSY_CHECK(v == std::floor(v), not_implemented)
+          << "[paddle] " << o.type() << ": Paddle 2 has integers for " << std::string(name)
+          << ", got " << v << ". Do this: write the format 'paddle'.";
       return a.set_i(static_cast<int32_t>(v));
     case AttributeType::large:
       return a.set_l(static_cast<int64_t>(v));

@@ -105,9 +105,15 @@ Sets slice_sets(Emit& e, const std::vector<int64_t>& axes, const std::vector<int
           i64s("infer_flags", std::vector<int64_t>(axes.size(), fixed ? 1 : -1)),
           i64s("decrease_axis", drop)};
 }
+// Paddle counts axes from the first one.
+std::vector<int64_t> counted(Emit& e, const char* name) {
+  std::vector<int64_t> axes = e.integers(name);
+  for (int64_t& a : axes) a += a < 0 ? e.rank() : 0;
+  return axes;
+}
 void slice(Emit& e) {
-  const std::vector<int64_t>&axes = e.integers("axes"), &drop = e.integers("decrease_axis"),
-        &steps = e.integers("strides");
+  const std::vector<int64_t> axes = counted(e, "axes"), drop = counted(e, "decrease_axis");
+  const std::vector<int64_t>& steps = e.integers("strides");
   if (axes.empty()) return e.give(e.in(0));
   if (std::ranges::all_of(steps, [](int64_t s) { return s == 1; }))
     return e.give("slice", {e.in(0), e.sizes("starts"), e.sizes("ends")},
@@ -128,13 +134,13 @@ void slice(Emit& e) {
   e.give("squeeze", {y, e.to.integers(dropped)});
 }
 void set_slice(Emit& e) {
-  const std::vector<int64_t>& axes = e.integers("axes");
+  const std::vector<int64_t> axes = counted(e, "axes");
   std::vector<int64_t> steps = e.integers("strides");
   if (steps.empty()) steps.assign(axes.size(), 1);
   e.give("set_value_with_tensor",
          {e.in(0), e.to.cast(e.in(1), e.dtype(0)), e.sizes("starts"), e.sizes("ends"),
           e.to.integers(steps)},
-         {i64s("axes", axes), i64s("decrease_axes", e.integers("decrease_axis")),
+         {i64s("axes", axes), i64s("decrease_axes", counted(e, "decrease_axis")),
           i64s("none_axes", std::vector<int64_t>())});
 }
 void flip(Emit& e) {

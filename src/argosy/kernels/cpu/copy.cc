@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/isa.h"
@@ -28,6 +29,17 @@ void copy_loop(char* const* ptrs, const int64_t* strides, int64_t n, const void*
     const T* last = reinterpret_cast<const T*>(from);
     T* first = reinterpret_cast<T*>(to);
     for (int64_t i = 0; i < n; ++i) first[i] = last[-i];
+  } else if (strides[0] == 2 * sizeof(T) && strides[1] == sizeof(T)) {
+    // A step that the compiler knows: these two loops are vectorized.
+    const T* first = reinterpret_cast<const T*>(from);
+    T* target = reinterpret_cast<T*>(to);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) target[i] = first[2 * i];
+  } else if (strides[0] == sizeof(T) && strides[1] == 2 * sizeof(T)) {
+    const T* first = reinterpret_cast<const T*>(from);
+    T* target = reinterpret_cast<T*>(to);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) target[2 * i] = first[i];
   } else if (strides[0] == 0) {
     T value;
     std::memcpy(&value, from, sizeof(T));
@@ -211,21 +223,38 @@ void index_select(void* target, const void* source, int64_t outer, int64_t size,
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(inner_bytes, 8));
   with_index(index_type, [&]<class I>(I) {
     const I* at = static_cast<const I*>(index);
+    // Where each one lies within its part of the source; asked for once, but used `outer` times.
+    std::unique_ptr<int64_t[]> offset(new int64_t[n]);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t row = at[i];
+      offset[i] = (row < 0 ? row + size : row) * inner_bytes;
+    }
     auto select = [&](auto copy_item) {
       parallel_for(outer * n, grain, [&](int64_t begin, int64_t end) {
-        int64_t o = begin / n, i = begin % n;
-        for (int64_t k = begin; k < end; ++k) {
-          const int64_t row = at[i] < 0 ? at[i] + size : at[i];
-          copy_item(to + k * inner_bytes, from + (o * size + row) * inner_bytes);
-          if (++i == n) i = 0, ++o;
+        for (int64_t k = begin; k < end;) {
+          const int64_t o = k / n, first = k - o * n, last = std::min(n, first + end - k);
+          const char* base = from + o * size * inner_bytes;
+          char* row = to + o * n * inner_bytes;
+          for (int64_t i = first; i < last; ++i) copy_item(row + i * inner_bytes, base + offset[i]);
+          k += last - first;
         }
       });
     };
-    with_row(inner_bytes, select);
+    with_short_rows(inner_bytes, select);
   });
 }
 
 namespace {
+
+template <class T>
+void add_to(T& a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    a = static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+  } else {
+    a = static_cast<T>(a + b);
+  }
+}
 
 template <class T, class I>
 void scatter_add_typed(T* target, const T* updates, int64_t outer, int64_t size, int64_t inner,
@@ -233,22 +262,25 @@ void scatter_add_typed(T* target, const T* updates, int64_t outer, int64_t size,
   // Each part owns some target rows and passes over all indices, so that every row sees its updates
   // in order.
   const int64_t parts = n * inner < 16384 ? 1 : std::min(8, num_threads());
+  std::unique_ptr<int64_t[]> rows(new int64_t[n]);
+  for (int64_t i = 0; i < n; ++i) rows[i] = index[i] < 0 ? index[i] + size : index[i];
+  if (parts == 1 && inner == 1) {
+    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(n, 1));
+    return parallel_for(outer, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        for (int64_t i = 0; i < n; ++i) add_to(target[o * size + rows[i]], updates[o * n + i]);
+      }
+    });
+  }
   parallel_for(outer * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t job = begin; job < end; ++job) {
       const int64_t o = job / parts, part = job % parts;
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t row = index[i] < 0 ? index[i] + size : index[i];
+        const int64_t row = rows[i];
         if (parts > 1 && row % parts != part) continue;
         T* to = target + (o * size + row) * inner;
         const T* from = updates + (o * n + i) * inner;
-        for (int64_t j = 0; j < inner; ++j) {
-          if constexpr (std::is_integral_v<T>) {
-            using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-            to[j] = static_cast<T>(static_cast<U>(to[j]) + static_cast<U>(from[j]));
-          } else {
-            to[j] = static_cast<T>(to[j] + from[j]);
-          }
-        }
+        for (int64_t j = 0; j < inner; ++j) add_to(to[j], from[j]);
       }
     }
   });

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "argosy/base/error.h"
+#include "argosy/kernels/cpu/host_loops.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/simd/tables.h"
 
@@ -63,6 +64,10 @@ ARGOSY_MATH_LOOPS(ARGOSY_PICK_MATH)
 ARGOSY_MATH2_LOOPS(ARGOSY_PICK_MATH2)
 ARGOSY_ACTIVATION_LOOPS(ARGOSY_PICK_ACTIVATION)
 ARGOSY_ACTIVATION_GRAD_LOOPS(ARGOSY_PICK_ACTIVATION_GRAD)
+
+const HostLoops& host_loops() {
+  return isa() == Isa::avx512 ? avx512::host_loops : avx2::host_loops;
+}
 
 Loop cast_loop(DType from, DType to) {
   const CastLoops& t = isa() == Isa::avx512 ? avx512::cast_loops : avx2::cast_loops;

@@ -37,4 +37,19 @@ void with_row(int64_t bytes, F&& f) {
   f([bytes](char* to, const char* from) { std::memcpy(to, from, static_cast<size_t>(bytes)); });
 }
 
+// The same for many rows that are hardly longer than a vector: those of up to 512 bytes are moved
+// without a call.
+template <class F>
+void with_short_rows(int64_t bytes, F&& f) {
+  if (bytes < 16 || bytes > 512) return with_row(bytes, f);
+  auto by = [&]<int64_t step>() {
+    f([bytes](char* to, const char* from) {
+      for (int64_t i = 0; i + step < bytes; i += step) std::memcpy(to + i, from + i, step);
+      std::memcpy(to + bytes - step, from + bytes - step, step);
+    });
+  };
+  if (bytes < 32) return by.template operator()<16>();
+  by.template operator()<32>();
+}
+
 }  // namespace argosy::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "argosy/base/error.h"
@@ -201,6 +202,117 @@ bool run_transposed(const LoopPlan& plan, Loop loop, const void* params, double 
   return true;
 }
 
+// Short runs cost more to start than to do. Where the output's last two dimensions lie side by
+// side, several rows become one run of contiguous operands: inputs whose rows lie apart or repeat
+// (a row of numbers for each row, one number for a row) are written out into a block first.
+class ExpandedRows {
+ public:
+  static constexpr int64_t kShort = 512, kItems = 1024;
+
+  explicit ExpandedRows(const LoopPlan& plan) : plan_(plan), inner_(plan.rank - 1) {
+    if (inner_ < 1) return;
+    const int64_t width = plan.size[inner_];
+    if (width > kShort || plan.size[inner_ - 1] < 2) return;
+    for (int k = 0; k < plan.count; ++k) {
+      const int64_t item = plan.item[k], along = plan.stride[inner_][k];
+      const int64_t across = plan.stride[inner_ - 1][k];
+      const bool input = k < plan.count - 1;
+      if (along == item && across == width * item) continue;
+      if (!input || (along != 0 && along != item) || item > 8) return;
+      kind_[k] = along == 0 ? Kind::number : across == 0 ? Kind::row : Kind::rows;
+    }
+    rows_ = std::min(plan.size[inner_ - 1], kItems / width);
+    applies_ = rows_ > 1;
+  }
+  bool applies() const { return applies_; }
+
+  // Blocks of rows [begin, end).
+  int64_t blocks() const {
+    int64_t n = (plan_.size[inner_ - 1] + rows_ - 1) / rows_;
+    for (int d = 0; d < inner_ - 1; ++d) n *= plan_.size[d];
+    return n;
+  }
+  int64_t block_items() const { return rows_ * plan_.size[inner_]; }
+
+  void run(Loop loop, const void* params, int64_t begin, int64_t end) const {
+    alignas(64) char room[kMaxLoopOperands - 1][kItems * 8];
+    const char* written[kMaxLoopOperands] = {};  // where the rows of a block came from
+    const int64_t width = plan_.size[inner_], rows = plan_.size[inner_ - 1];
+    const int64_t row_blocks = (rows + rows_ - 1) / rows_;
+    int64_t strides[kMaxLoopOperands];
+    for (int k = 0; k < plan_.count; ++k) strides[k] = plan_.item[k];
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block % row_blocks * rows_, count = std::min(rows_, rows - first);
+      char* ptrs[kMaxLoopOperands];
+      for (int k = 0; k < plan_.count; ++k) {
+        ptrs[k] = plan_.base[k] + first * plan_.stride[inner_ - 1][k];
+        int64_t rest = block / row_blocks;
+        for (int d = inner_ - 2; d >= 0; --d) {
+          ptrs[k] += rest % plan_.size[d] * plan_.stride[d][k];
+          rest /= plan_.size[d];
+        }
+        if (kind_[k] == Kind::contiguous) continue;
+        if (kind_[k] == Kind::row) {
+          if (written[k] != ptrs[k]) copy_rows(room[k], ptrs[k], 0, width * plan_.item[k], rows_);
+          written[k] = ptrs[k];
+        } else if (kind_[k] == Kind::rows) {
+          copy_rows(room[k], ptrs[k], plan_.stride[inner_ - 1][k], width * plan_.item[k], count);
+        } else {
+          repeat_numbers(plan_.item[k], room[k], ptrs[k], plan_.stride[inner_ - 1][k], width,
+                         count);
+        }
+        ptrs[k] = room[k];
+      }
+      loop(ptrs, strides, count * width, params);
+    }
+  }
+
+ private:
+  enum class Kind : uint8_t { contiguous, row, rows, number };
+
+  static void copy_rows(char* to, const char* from, int64_t stride, int64_t bytes, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, from + i * stride, bytes);
+  }
+  template <class T>
+  static void repeat_each(char* to, const char* from, int64_t stride, int64_t width,
+                          int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      T v;
+      std::memcpy(&v, from + i * stride, sizeof(T));
+      T* row = reinterpret_cast<T*>(to) + i * width;
+      for (int64_t j = 0; j < width; ++j) row[j] = v;
+    }
+  }
+  static void repeat_numbers(int item, char* to, const char* from, int64_t stride, int64_t width,
+                             int64_t count) {
+    const auto repeat = item == 1   ? repeat_each<uint8_t>
+                        : item == 2 ? repeat_each<uint16_t>
+                        : item == 4 ? repeat_each<uint32_t>
+                                    : repeat_each<uint64_t>;
+    repeat(to, from, stride, width, count);
+  }
+
+  const LoopPlan& plan_;
+  int inner_;
+  Kind kind_[kMaxLoopOperands] = {};
+  int64_t rows_ = 0;
+  bool applies_ = false;
+};
+
+bool run_expanded(const LoopPlan& plan, Loop loop, const void* params, double cost) {
+  const ExpandedRows rows(plan);
+  if (!rows.applies()) return false;
+  const int64_t blocks = rows.blocks();
+  const int64_t grain = (grain_of(cost) + rows.block_items() - 1) / rows.block_items();
+  if (blocks <= grain) {
+    rows.run(loop, params, 0, blocks);
+  } else {
+    parallel_for(blocks, grain,
+                 [&](int64_t begin, int64_t end) { rows.run(loop, params, begin, end); });
+  }
+  return true;
+}
+
 bool all_contiguous(std::span<const int64_t> shape, std::span<const Operand> operands) {
   for (const Operand& o : operands) {
     int64_t expected = 1;
@@ -248,6 +360,7 @@ void run_loop(Loop loop, std::span<const int64_t> shape, std::span<const Operand
   fill(plan, shape, operands);
   sort_dims(plan);
   merge_dims(plan);
+  if (run_expanded(plan, loop, params, cost)) return;
   avoid_short_runs(plan);
   if (run_transposed(plan, loop, params, cost)) return;
   run_plan(plan, loop, params, cost);

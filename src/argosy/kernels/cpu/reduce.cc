@@ -220,6 +220,15 @@ void reduce_rows(Step step, DType type, const ReduceLayout& l, Numbers numbers, 
   const int size = item_size(type);
   const int64_t n = l.reduced_rank ? l.reduced[l.reduced_rank - 1].size : 1;
   const int outer_rank = std::max(0, l.reduced_rank - 1);
+  const Dim outer = outer_rank ? l.reduced[outer_rank - 1] : Dim{1, 0, 0};
+  // All elements of one result that begin at `base`.
+  auto whole = [&](const char* base, double number, Acc* acc) {
+    for (int64_t o = 0; o < l.reduced_size / n; o += outer.size) {
+      const int64_t at = outer_rank > 1 ? offset_of(l.reduced, outer_rank, o) : 0;
+      for (int64_t i = 0; i < outer.size; ++i)
+        run(base + (at + i * outer.stride) * size, n, number, acc);
+    }
+  };
   // Elements [begin, end) of one result.
   auto range = [&](int64_t result, int64_t begin, int64_t end, Acc* acc) {
     const char* base = l.data + offset_of(l.kept, l.kept_rank, result) * size;
@@ -234,10 +243,18 @@ void reduce_rows(Step step, DType type, const ReduceLayout& l, Numbers numbers, 
   const int64_t chunks = l.results < 16 ? (l.reduced_size + kChunk - 1) / kChunk : 1;
   if (chunks <= 1) {
     const int64_t grain = std::max<int64_t>(1, kChunk / std::max<int64_t>(l.reduced_size, 8));
+    const Dim inner = l.kept_rank ? l.kept[l.kept_rank - 1] : Dim{1, 0, 0};
     auto body = [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        accs[i] = identity(step, c);
-        range(i, 0, l.reduced_size, &accs[i]);
+      const Acc first = identity(step, c);
+      for (int64_t i = begin; i < end;) {
+        const int64_t place = l.kept_rank > 1 ? i % inner.size : i;
+        const char* base = l.data + offset_of(l.kept, l.kept_rank, i) * size;
+        const int64_t count = std::min(inner.size - place, end - i);
+        for (int64_t k = 0; k < count; ++k, ++i) {
+          accs[i] = first;
+          whole(base + k * inner.stride * size, numbers.each ? numbers.each[i] : numbers.common,
+                &accs[i]);
+        }
       }
     };
     if (l.results <= grain) return body(0, l.results);
@@ -273,14 +290,14 @@ void columns_folded(Step step, DType type, const void* x, int64_t rows, int64_t 
   const Class c = class_of(type);
   Acc wide[kFold];
   double wide_numbers[kFold];
-  for (int64_t i = 0; i < group * width; ++i) {
-    wide[i] = identity(step, c);
-    if (numbers) wide_numbers[i] = numbers[i % width];
-  }
+  std::fill_n(wide, group * width, identity(step, c));
+  for (int64_t g = 0; numbers && g < group; ++g)
+    std::copy_n(numbers, width, wide_numbers + g * width);
   columns(x, rows / group, row_bytes * group, group * width, numbers ? wide_numbers : nullptr,
           wide);
-  for (int64_t i = 0; i < group * width; ++i)
-    accs[i % width] = combine(step, c, accs[i % width], wide[i]);
+  for (int64_t g = 0; g < group; ++g) {
+    for (int64_t i = 0; i < width; ++i) accs[i] = combine(step, c, accs[i], wide[g * width + i]);
+  }
   const int64_t rest = rows % group;
   columns(static_cast<const char*>(x) + (rows - rest) * row_bytes, rest, row_bytes, width, numbers,
           accs);
@@ -372,6 +389,10 @@ class Accs {
 
 template <class F>
 void write_as(const ReduceLayout& l, const Acc* accs, F&& write) {
+  if (l.kept_rank == 0 || (l.kept_rank == 1 && l.kept[0].out == 1)) {
+    for (int64_t i = 0; i < l.results; ++i) write(i, accs[i]);
+    return;
+  }
   int64_t index[kMaxLoopRank] = {}, out = 0;
   for (int64_t i = 0; i < l.results; ++i) {
     write(out, accs[i]);
@@ -489,6 +510,8 @@ Step step_of(Reduce kind) {
       return Step::abs;
     case Reduce::logsumexp:
       return Step::exp;
+    case Reduce::sum_numbers:
+      return Step::numbers;
     default:
       return Step::sum;
   }

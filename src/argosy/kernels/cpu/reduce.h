@@ -25,8 +25,9 @@ enum class Reduce : uint8_t {
   count_nonzero,  // any dtype; int64
   logsumexp,      // floating
   mean_squares,   //
+  sum_numbers,    // the sum of what is not nan
 };
-inline constexpr int kReduceKinds = 13;
+inline constexpr int kReduceKinds = 14;
 
 // The dtype of the result of reducing `t`.
 ARGOSY_API DType reduced_dtype(Reduce kind, DType t);

@@ -198,6 +198,52 @@ void cross_entropy(DType type, const void* x, DType label_type, const void* labe
   });
 }
 
+bool cross_entropy_goes_by_columns(DType type, int64_t n, int64_t inner) {
+  return softmax_kernels().loss_columns[floating_index(type)] && n > 0 && n <= 4096 &&
+         (inner == 1 ? n < 32 : inner >= 8);
+}
+
+void cross_entropy_columns(DType type, const void* x, DType label_type, const void* labels,
+                           const void* weight, int64_t outer, int64_t n, int64_t inner,
+                           int64_t ignore_index, void* loss, void* probability) {
+  auto kernel = softmax_kernels().loss_columns[floating_index(type)];
+  const int size = item_size(type);
+  const Transpose transpose = transpose_kernel(size);
+  // Rows that are contiguous are turned first.
+  const bool turned = inner == 1;
+  const int64_t positions = turned ? outer : inner;
+  const int64_t tiles = (positions + kLossColumns - 1) / kLossColumns;
+  const int64_t grain = rows_at_once(n, 1) / kLossColumns + 1;
+  parallel_for((turned ? 1 : outer) * tiles, grain, [&](int64_t begin, int64_t end) {
+    std::unique_ptr<char[]> room(new char[2 * kLossColumns * n * size]);
+    char *before = room.get(), *after = before + kLossColumns * n * size;
+    double base[kLossColumns];
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % tiles * kLossColumns, o = i / tiles;
+      const int64_t width = std::min<int64_t>(kLossColumns, positions - first);
+      const int64_t row = o * positions + first;
+      const char* tile =
+          static_cast<const char*>(x) + (turned ? row * n : o * n * inner + first) * size;
+      int64_t stride = inner;
+      if (turned) {
+        transpose(before, width, tile, n, width, n);
+        tile = before;
+        stride = width;
+      }
+      kernel(tile, stride, after, n, width, base);
+      transpose(static_cast<char*>(probability) + row * n * size, n, after, width, n, width);
+      for (int64_t j = 0; j < width; ++j) {
+        with_label(label_type, labels, row + j, [&](int64_t label) {
+          if (label == ignore_index) return write(type, loss, row + j, 0);
+          double value = base[j] - read(type, tile, label * stride + j);
+          if (weight) value *= read(type, weight, label);
+          write(type, loss, row + j, value);
+        });
+      }
+    }
+  });
+}
+
 void cross_entropy_grad(DType type, const void* probability, DType label_type, const void* labels,
                         const void* weight, const void* dloss, int64_t dloss_stride, int64_t rows,
                         int64_t n, int64_t ignore_index, void* dx) {

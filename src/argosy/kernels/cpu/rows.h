@@ -27,6 +27,14 @@ ARGOSY_API void log_softmax_grad(DType type, const void* y, const void* dy, void
 ARGOSY_API void cross_entropy(DType type, const void* x, DType label_type, const void* labels,
                               const void* weight, int64_t rows, int64_t n, int64_t ignore_index,
                               void* loss, void* probability);
+// The same for x of [outer, n, inner] (labels and losses: [outer, inner], the softmax: [outer,
+// inner, n]), where many rows side by side are worked on at once: rows of a few classes, and rows
+// whose classes lie apart. Of float32 and float64; says for which.
+ARGOSY_API bool cross_entropy_goes_by_columns(DType type, int64_t n, int64_t inner);
+ARGOSY_API void cross_entropy_columns(DType type, const void* x, DType label_type,
+                                      const void* labels, const void* weight, int64_t outer,
+                                      int64_t n, int64_t inner, int64_t ignore_index, void* loss,
+                                      void* probability);
 // dx = (probability - one_hot(label)) * weight[label] * dloss[row]; zeros in ignored rows.
 // dloss_stride 0: one dloss for all rows.
 ARGOSY_API void cross_entropy_grad(DType type, const void* probability, DType label_type,

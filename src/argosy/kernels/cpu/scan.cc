@@ -160,17 +160,17 @@ bool is_nan(T v) {
   return v != v;
 }
 
-template <class T, class I>
-void scan_extreme_typed(bool largest, const T* x, T* y, I* index, int64_t outer, int64_t n,
-                        int64_t inner) {
+template <bool largest, class T, class I>
+void scan_extreme_typed(const T* x, T* y, I* index, int64_t outer, int64_t n, int64_t inner) {
   for_strips(outer, n, inner, [&](int64_t start, int64_t width) {
     for (int64_t j = 0; j < width; ++j) {
+      // Seldom a new one: the first comparison foretells that.
       T best = x[start + j];
       I at_best = 0;
       for (int64_t i = 0; i < n; ++i) {
         const int64_t at = start + i * inner + j;
         const T v = x[at];
-        if (is_nan(v) || (!is_nan(best) && (largest ? v >= best : v <= best))) {
+        if (!(largest ? v < best : v > best) && (is_nan(v) || !is_nan(best))) {
           best = v;
           at_best = static_cast<I>(i);
         }
@@ -203,11 +203,12 @@ void scan_extreme(bool largest, DType type, const void* x, void* y, DType index_
   dispatch_real(type, [&]<class T>(T) {
     const T* in = static_cast<const T*>(x);
     T* out = static_cast<T*>(y);
-    if (index_type == DType::int32) {
-      scan_extreme_typed(largest, in, out, static_cast<int32_t*>(index), outer, n, inner);
-    } else {
-      scan_extreme_typed(largest, in, out, static_cast<int64_t*>(index), outer, n, inner);
-    }
+    auto run = [&](auto* places) {
+      if (largest) return scan_extreme_typed<true>(in, out, places, outer, n, inner);
+      scan_extreme_typed<false>(in, out, places, outer, n, inner);
+    };
+    if (index_type == DType::int32) return run(static_cast<int32_t*>(index));
+    run(static_cast<int64_t*>(index));
   });
 }
 

@@ -321,6 +321,27 @@ void topk(DType type, const void* x, void* values, int64_t* index, int64_t outer
   });
 }
 
+void select(DType type, const void* row, int64_t n, const int64_t* ranks, int64_t count,
+            int64_t* positions) {
+  dispatch_floating(type, [&]<class T>(T) {
+    using Entry = decltype(make_entry(order_key(T{}), 0));
+    const T* x = static_cast<const T*>(row);
+    std::vector<Entry> entries(n);
+    for (int64_t i = 0; i < n; ++i) entries[i] = make_entry(order_key(x[i]), i);
+    auto first = entries.begin();  // of those that no rank has passed yet
+    for (int64_t k = 0; k < count; ++k) {
+      const auto at = entries.begin() + ranks[k];
+      if (at == first) {
+        std::iter_swap(at, std::min_element(first, entries.end()));
+      } else {
+        std::nth_element(first, at, entries.end());
+      }
+      positions[k] = position(*at);
+      first = at + 1;
+    }
+  });
+}
+
 void mode(DType type, const void* x, void* values, int64_t* index, int64_t outer, int64_t n,
           int64_t inner) {
   with_real(type, [&]<class T>(T) {

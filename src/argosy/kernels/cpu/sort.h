@@ -16,6 +16,10 @@ ARGOSY_API void sort(DType type, const void* x, void* values, int64_t* index, in
 // The k largest or smallest in order, ties by position; outputs are [outer, k, inner].
 ARGOSY_API void topk(DType type, const void* x, void* values, int64_t* index, int64_t outer,
                      int64_t n, int64_t inner, int64_t k, bool largest);
+// Where the elements of one row are that a stable ascending sort puts at `ranks`, which ascend
+// without repeats. Floating dtypes.
+ARGOSY_API void select(DType type, const void* row, int64_t n, const int64_t* ranks, int64_t count,
+                       int64_t* position);
 // The most frequent element of each row, the smallest of several, and its last place; outputs are
 // [outer, inner]. n > 0. nan is equal to nan, -0 to 0.
 ARGOSY_API void mode(DType type, const void* x, void* values, int64_t* index, int64_t outer,

@@ -285,6 +285,178 @@ ARGOSY_OP(array_take, NoAttrs)
     .on_host()
     .done();
 
+// --- parts of an array ---
+
+// What an array may be filled up to: an array of a gradient may end before the array it is of.
+constexpr int64_t kMostElements = int64_t{1} << 26;
+
+int64_t number(const KernelFrame& f, int i) {
+  ARGOSY_CHECK(f.in[i].numel() == 1, invalid_argument)
+      << '[' << f.name() << "] one integer is expected, got " << f.in[i]
+      << ". Do this: pass a tensor of shape [1] or [] and dtype int64.";
+  return *f.in[i].data<int64_t>();
+}
+
+// Room for that many elements.
+size_t room(const KernelFrame& f, int64_t count) {
+  ARGOSY_CHECK(count >= 0 && count <= kMostElements, invalid_argument)
+      << '[' << f.name() << "] an array holds up to " << kMostElements << " elements, got " << count
+      << ". Do this: pass the array's own length.";
+  return static_cast<size_t>(count);
+}
+
+struct SliceAttrs {
+  int64_t step = 1;
+};
+ARGOSY_ATTRS(SliceAttrs, step)
+
+// The places of Python's l[begin:end:step], of a list of that length.
+struct Places {
+  int64_t first, count, step;
+
+  Places(const KernelFrame& f, int64_t step) : step(step) {
+    const int64_t length = number(f, 1);
+    ARGOSY_CHECK(length >= 0, invalid_argument)
+        << '[' << f.name() << "] length: expected 0 or more, got " << length << '.';
+    const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? length : length - 1;
+    const auto inside = [&](int64_t at) {
+      return std::clamp(at < 0 ? at + length : at, low, high);
+    };
+    first = inside(number(f, 2));
+    const int64_t end = inside(number(f, 3));
+    const int64_t distance = step > 0 ? end - first : first - end;
+    // No negation: the step may be the least of all integers.
+    count = distance <= 0 ? 0 : (distance - 1) / (step > 0 ? step : -std::max(step, -length)) + 1;
+  }
+  int64_t operator[](int64_t k) const { return first + k * step; }
+};
+
+void slice_infer(InferContext& c, const SliceAttrs& a) {
+  check_array(c.name(), c.in[0]);
+  ARGOSY_CHECK(a.step != 0, invalid_argument)
+      << '[' << c.name() << "] slice step cannot be zero. Do this: pass another step.";
+  infer_array(c);
+  c.out[0].dtype = c.in[0].dtype();
+}
+
+void slice_run(KernelFrame& f, const SliceAttrs& a) {
+  const std::vector<Tensor>& parts = f.in[0].parts();
+  Places at(f, a.step);
+  // Nothing is written behind the parts.
+  const int64_t written = std::ssize(parts);
+  if (at.step > 0 && at.count > 0)
+    at.count = std::min(at.count, at.first < written ? (written - 1 - at.first) / at.step + 1 : 0);
+  std::vector<Tensor> some(room(f, at.count));
+  for (int64_t k = 0; k < at.count; ++k)
+    if (at[k] < written) some[static_cast<size_t>(k)] = parts[static_cast<size_t>(at[k])];
+  f.out[0] = make_array(std::move(some), f.in[0].dtype());
+}
+
+void place_run(KernelFrame& f, const SliceAttrs& a) {
+  const std::vector<Tensor>& parts = f.in[0].parts();
+  const Places at(f, a.step);
+  std::vector<Tensor> all(room(f, number(f, 1)));
+  for (int64_t k = 0; k < std::min(at.count, std::ssize(parts)); ++k)
+    all[static_cast<size_t>(at[k])] = parts[static_cast<size_t>(k)];
+  f.out[0] = make_array(std::move(all), f.in[0].dtype());
+}
+
+Tensors slice_grad(const GradCall& c, const SliceAttrs& a);
+Tensors place_grad(const GradCall& c, const SliceAttrs& a);
+
+ARGOSY_OP(array_slice, SliceAttrs)
+    .doc(
+        "Elements begin, begin + step, .. before end of an array, as an array. begin and end count "
+        "as in a slice of a list of `length` elements; an element that the array lacks is left "
+        "unwritten.")
+    .input("array")
+    .layouts(op::kArray)
+    .input("length", only(DType::int64), Save::value)
+    .host()
+    .input("begin", only(DType::int64), Save::value)
+    .host()
+    .input("end", only(DType::int64), Save::value)
+    .host()
+    .output("out")
+    .infer(slice_infer)
+    .kernel("list", slice_run)
+    .strided()
+    .gradient(slice_grad)
+    .on_host()
+    .done();
+
+ARGOSY_OP(array_place, SliceAttrs)
+    .doc(
+        "An array of `length` elements, of which those that array_slice takes are the array's; the "
+        "others are left unwritten.")
+    .input("array")
+    .layouts(op::kArray)
+    .input("length", only(DType::int64), Save::value)
+    .host()
+    .input("begin", only(DType::int64), Save::value)
+    .host()
+    .input("end", only(DType::int64), Save::value)
+    .host()
+    .output("out")
+    .infer(slice_infer)
+    .kernel("list", place_run)
+    .strided()
+    .gradient(place_grad)
+    .on_host()
+    .done();
+
+Tensors slice_grad(const GradCall& c, const SliceAttrs& a) {
+  return {array_place_op.one(std::array{c.dy(), c.in[1], c.in[2], c.in[3]}, a)};
+}
+
+Tensors place_grad(const GradCall& c, const SliceAttrs& a) {
+  return {array_slice_op.one(std::array{c.dy(), c.in[1], c.in[2], c.in[3]}, a)};
+}
+
+// --- one array behind another ---
+
+void chain_infer(InferContext& c, const NoAttrs&) {
+  check_array(c.name(), c.in[0]);
+  check_array(c.name(), c.in[2]);
+  ARGOSY_CHECK(c.in[0].dtype() == c.in[2].dtype(), type)
+      << '[' << c.name() << "] expected arrays of one dtype, got " << c.in[0].dtype() << " and "
+      << c.in[2].dtype() << ". Do this: cast the elements of one.";
+  infer_array(c);
+  c.out[0].dtype = c.in[0].dtype();
+}
+
+void chain_run(KernelFrame& f, const NoAttrs&) {
+  std::vector<Tensor> all = f.in[0].parts();
+  const std::vector<Tensor>& more = f.in[2].parts();
+  all.resize(room(f, number(f, 1)));
+  all.insert(all.end(), more.begin(), more.end());
+  f.out[0] = make_array(std::move(all), f.in[0].dtype());
+}
+
+Tensors chain_grad(const GradCall& c, const NoAttrs&) {
+  const Tensor zero = constant(op::Scalar(int64_t{0}), DType::int64);
+  const Tensor last = constant(op::Scalar(INT64_MAX), DType::int64);
+  const SliceAttrs each;
+  return {array_slice_op.one(std::array{c.dy(), c.in[1], zero, c.in[1]}, each), Tensor(),
+          array_slice_op.one(std::array{c.dy(), last, c.in[1], last}, each)};
+}
+
+ARGOSY_OP(array_chain, NoAttrs)
+    .doc("The first `length` elements of x, as many as it has, then those of y.")
+    .input("x")
+    .layouts(op::kArray)
+    .input("length", only(DType::int64), Save::value)
+    .host()
+    .input("y")
+    .layouts(op::kArray)
+    .output("out")
+    .infer(chain_infer)
+    .kernel("list", chain_run)
+    .strided()
+    .gradient(chain_grad)
+    .on_host()
+    .done();
+
 // --- read ---
 
 struct ReadAttrs {
@@ -438,6 +610,33 @@ ARGOSY_OP(array_extend, NoAttrs)
     .writes({0})
     .kernel("list", extend_run)
     .gradient(extend_grad)
+    .on_host()
+    .done();
+
+// --- become another ---
+
+void assign_run(KernelFrame& f, const NoAttrs&) {
+  check_array(f.name(), f.in[0]);
+  std::vector<Tensor> parts = f.in[1].parts();
+  f.out[0].impl()->shape = {std::ssize(parts)};
+  f.out[0].impl()->numel = std::ssize(parts);
+  f.out[0].impl()->parts = std::move(parts);
+}
+
+Tensors assign_grad(const GradCall& c, const NoAttrs&) {
+  return {array_new(c.dy().dtype()), c.dy()};
+}
+
+ARGOSY_OP(array_assign, NoAttrs)
+    .doc("Gives a tensor array the elements of x instead of its own, in place.")
+    .input("array")
+    .layouts(op::kArray)
+    .input("x")
+    .layouts(op::kArray)
+    .output("out")
+    .writes({0})
+    .kernel("list", assign_run)
+    .gradient(assign_grad)
     .on_host()
     .done();
 

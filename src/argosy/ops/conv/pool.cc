@@ -595,6 +595,7 @@ void unpool_infer(InferContext& c, const UnpoolAttrs& a) {
   spatial_of(c.name(), x, static_cast<int>(a.output_size.size()), false);
   Shape out{x[0], x[1]};
   for (int64_t n : a.output_size.values) out.push_back(n);
+  expect_shape(c, 1, x);
   c.out[0].shape = out;
 }
 void unpool_run(KernelFrame& f, const UnpoolAttrs&) {

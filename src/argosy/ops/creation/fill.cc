@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "argosy/kernels/cpu/copy.h"
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
 #include "argosy/op/launch.h"
@@ -16,9 +17,7 @@ void fill(const Tensor& out, const Scalar& value) {
   const Shape zero = Shape::filled(out.rank(), 0);
   const int size = item_size(out.dtype());
   Element element = element_of(value, out.dtype());
-  const cpu::Operand repeat[] = {{element.bytes, zero.data(), size},
-                                 {out.raw(), out.strides().data(), size}};
-  cpu::run_loop(cpu::cast_loop(out.dtype(), out.dtype()), out.shape(), repeat);
+  cpu::copy_strided(out.raw(), out.strides().data(), element.bytes, zero.data(), out.shape(), size);
 }
 
 // What every element is, unless a run says it.

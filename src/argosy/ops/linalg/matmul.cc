@@ -3,8 +3,6 @@
 #include "argosy/kernels/cpu/gemm.h"
 #include "argosy/op/cost.h"
 #include "argosy/op/define.h"
-#include "argosy/op/promotion.h"
-#include "argosy/op/row_gradient.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/linalg/matrices.h"
@@ -110,6 +108,11 @@ Cost matmul_cost(const InferContext& c, const MatmulAttrs& a) {
                         2.0 * static_cast<double>(c.out[0].shape.numel()) * static_cast<double>(k));
 }
 
+std::optional<op::RowSource> rows_of_product(const op::Inputs& in, const MatmulAttrs& a) {
+  if (in[0].rank() != 2 || in[1].rank() != 2) return std::nullopt;
+  return op::RowSource{0, a.transpose_x ? 1 : 0};
+}
+
 ARGOSY_OP(matmul, MatmulAttrs)
     .python("matmul(x, y, transpose_x=False, transpose_y=False, name=None, *, out=None)")
     .method("matmul")
@@ -134,7 +137,7 @@ paddle.Size([5, 2, 4]))")
     .input("x", kProducts, Save::others)
     .input("y", kProducts, Save::others)
     .output("out")
-    .promote()
+    .promote_kinds()
     .infer(matmul_infer)
     .kernel("gemm", matmul_run)
     .strided()
@@ -142,13 +145,8 @@ paddle.Size([5, 2, 4]))")
     .cost(matmul_cost)
     .again()
     .amp(op::Amp::lower)
+    .result_rows(rows_of_product)
     .done();
-
-std::optional<op::RowSource> rows_of_product(const op::Inputs& in, const void* attrs) {
-  if (in[0].rank() != 2 || in[1].rank() != 2) return std::nullopt;
-  return op::RowSource{0, static_cast<const MatmulAttrs*>(attrs)->transpose_x ? 1 : 0};
-}
-[[maybe_unused]] const bool product_by_rows = op::result_by_rows("matmul", rows_of_product);
 
 // --- linear ---
 
@@ -232,6 +230,15 @@ Cost linear_cost(const InferContext& c, const NoAttrs&) {
       c, 2 * out * static_cast<double>(c.in[1].shape()[0]) + (c.in[2].defined() ? out : 0));
 }
 
+Tensor linear_weight_rows(const GradCall& c, int64_t begin, int64_t end) {
+  const Tensor columns = slice(flatten(c.in[0], 0, -2), 1, begin, end);
+  return matmul(columns, flatten(c.dy(), 0, -2), true, false);
+}
+// Of the usual form: a matrix, and rows of x.
+bool linear_has_rows(const op::Inputs& in) {
+  return in[0].rank() > 1 && kFloating.has(in[0].dtype()) && is_usual_linear(in[1].shape(), in[2]);
+}
+
 ARGOSY_OP(linear, NoAttrs)
     .python("nn.functional.linear(x, weight, bias=None, name=None)")
     .alias("input", "x")
@@ -249,9 +256,10 @@ ARGOSY_OP(linear, NoAttrs)
 [[2.0, 3.0, 4.0]])")
     .input("x", kProducts, Save::others)
     .input("weight", kProducts, Save::others)
+    .gradient_rows({linear_has_rows, linear_weight_rows})
     .optional_input("bias", kProducts, Save::shape)
     .output("out")
-    .promote()
+    .promote_kinds()
     .infer(linear_infer)
     .kernel("gemm", usual_form, linear_run)
     .compose(linear_parts)
@@ -260,19 +268,6 @@ ARGOSY_OP(linear, NoAttrs)
     .again()
     .amp(op::Amp::lower)
     .done();
-
-Tensor linear_weight_rows(const GradCall& c, int64_t begin, int64_t end) {
-  const Tensor columns = slice(flatten(c.in[0], 0, -2), 1, begin, end);
-  return matmul(columns, flatten(c.dy(), 0, -2), true, false);
-}
-// Of the usual form: a matrix, and rows of x.
-bool linear_has_rows(const op::Inputs& in) {
-  return in[0].rank() > 1 && kFloating.has(in[0].dtype()) && is_usual_linear(in[1].shape(), in[2]);
-}
-[[maybe_unused]] const bool by_rows =
-    op::gradient_by_rows("linear", 1, {linear_has_rows, linear_weight_rows});
-[[maybe_unused]] const bool matmul_mixes = op::promotes_kinds("matmul");
-[[maybe_unused]] const bool linear_mixes = op::promotes_kinds("linear");
 
 // --- gated products ---
 

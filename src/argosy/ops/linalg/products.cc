@@ -1,6 +1,5 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
-#include "argosy/op/promotion.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -67,12 +66,11 @@ ARGOSY_OP(mm, NoAttrs)
     .input("input", kProducts)
     .input("mat2", kProducts)
     .output("out")
-    .promote()
+    .promote_kinds()
     .infer(mm_infer)
     .compose(plain_product)
     .amp(op::Amp::lower)
     .done();
-[[maybe_unused]] const bool mm_mixes = op::promotes_kinds("mm");
 
 void bmm_infer(InferContext& c, const NoAttrs&) {
   check_rank("bmm", "x", c.in[0], 3);
@@ -217,11 +215,10 @@ ARGOSY_OP(inner, NoAttrs)
     .input("x", kProducts)
     .input("y", kProducts)
     .output("out")
-    .promote()
+    .promote_kinds()
     .infer(inner_infer)
     .compose(inner_parts)
     .done();
-[[maybe_unused]] const bool inner_mixes = op::promotes_kinds("inner");
 
 void outer_infer(InferContext& c, const NoAttrs&) {
   c.out[0].shape = {c.in[0].shape().numel(), c.in[1].shape().numel()};
@@ -244,11 +241,10 @@ ARGOSY_OP(outer, NoAttrs)
     .input("x", kProducts | kBool)
     .input("y", kProducts | kBool)
     .output("out")
-    .promote()
+    .promote_0d()
     .infer(outer_infer)
     .compose(outer_parts)
     .done();
-[[maybe_unused]] const bool outer_0d = op::promotes_0d("outer");
 
 // --- addmm, baddbmm ---
 

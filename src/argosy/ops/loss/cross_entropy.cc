@@ -113,7 +113,11 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
     if (weighted_average && (a.reduction == "mean" || !a.use_softmax))
       weights = class_weights(weight, label, a.ignore_index, classes, dtype);
     if (a.use_softmax) {
-      loss = hard_cross_entropy(x, label, weight, axis, a.ignore_index, narrow);
+      // One kernel, unless the weights need a gradient.
+      const bool apart = weight.defined() && !weight.stop_gradient();
+      loss = hard_cross_entropy(x, label, apart ? Tensor() : weight, axis, a.ignore_index, narrow);
+      if (apart)
+        loss = multiply(loss, class_weights(weight, label, a.ignore_index, classes, dtype));
     } else {
       loss = negative(log(select_class(x, label, axis, a.ignore_index, 1)));
       if (weight.defined()) loss = multiply(loss, weights);
@@ -138,8 +142,8 @@ ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
     .infer(cross_entropy_infer)
     .compose(cross_entropy_parts)
     .amp(op::Amp::full, op::Amp::follow)
+    .widens()
     .done();
-[[maybe_unused]] const bool from_16_bits = op::widens("cross_entropy");
 
 // --- loss and softmax ---
 

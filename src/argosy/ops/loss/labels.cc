@@ -3,7 +3,9 @@
 
 #include "argosy/kernels/cpu/rows.h"
 #include "argosy/ops/activation/activation.h"
+#include "argosy/ops/common/common.h"
 #include "argosy/ops/loss/loss.h"
+#include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/parts.h"
 #include "argosy/ops/operands.h"
@@ -152,13 +154,24 @@ void weights_run(KernelFrame& f, const ClassWeightsAttrs& a) {
   });
 }
 
+// What runs where the weights need a gradient.
+Tensors weights_parts(const Inputs& in, const ClassWeightsAttrs& a) {
+  const Tensor &weight = in[0], &label = in[1];
+  Tensor counted = scale(is_value(label, static_cast<double>(a.ignore_index), a.dtype), -1, 1);
+  if (!weight.defined()) return {counted};
+  Tensor numbers = multiply(label, cast(counted, label.dtype()));
+  Tensor found = embedding(numbers, reshape(cast(weight, a.dtype), {-1, 1}));
+  return {multiply(squeeze(found, op::IntArray{-1}), counted)};
+}
+
 ARGOSY_OP(class_weights, ClassWeightsAttrs)
-    .doc("weight[label], or 1 without weight; 0 where the label is ignore_index. No gradient.")
+    .doc("weight[label], or 1 without weight; 0 where the label is ignore_index.")
     .optional_input("weight", kFloating)
     .input("label", kIndex)
-    .index_output("out")
+    .output("out")
     .infer(weights_infer)
     .kernel("gather", weights_run)
+    .compose(weights_parts)
     .done();
 
 // --- softmax and negative log-likelihood in one ---
@@ -193,7 +206,12 @@ void hard_run(KernelFrame& f, const HardCrossEntropyAttrs& a) {
   Places p = places_of(x, a.axis);
   check_labels("cross_entropy", label, p.classes, a.ignore_index);
   const DType type = loss_type(x, a);
-  Tensor rows = as_rows(x, p), weight = as_dtype(f.in[2], type);
+  Tensor weight = as_dtype(f.in[2], type);
+  if (cpu::cross_entropy_goes_by_columns(x.dtype(), p.classes, p.inner))
+    return cpu::cross_entropy_columns(type, x.raw(), label.dtype(), label.raw(),
+                                      raw_or_null(weight), p.outer, p.classes, p.inner,
+                                      a.ignore_index, f.out[0].raw(), f.out[1].raw());
+  Tensor rows = as_rows(x, p);
   if (kHalf.has(x.dtype()))
     cpu::narrow_cross_entropy(x.dtype(), rows.raw(), label.dtype(), label.raw(), type,
                               raw_or_null(weight), p.outer * p.inner, p.classes, a.ignore_index,

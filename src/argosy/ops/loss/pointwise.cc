@@ -1,8 +1,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "argosy/kernels/cpu/host_loops.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/elementwise.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -99,14 +101,48 @@ struct SmoothL1Attrs {
 };
 ARGOSY_ATTRS(SmoothL1Attrs, reduction, delta, is_huber)
 
+struct HuberAttrs {
+  double delta = 1, factor = 1;
+};
+ARGOSY_ATTRS(HuberAttrs, delta, factor)
+
+Tensors huber_parts(const Inputs& in, const HuberAttrs& a) {
+  Tensor difference = subtract(in[0], in[1]), cut = clip(difference, -a.delta, a.delta);
+  return scale(multiply(cut, subtract(difference, scale(cut, 0.5))), a.factor);
+}
+void huber_run(op::KernelFrame& f, const HuberAttrs& a) {
+  const cpu::LoopParams numbers{a.delta, a.factor};
+  run_elementwise(f, cpu::host_loops().huber, &numbers);
+}
+Tensors huber_gradient(const op::GradCall& c, const HuberAttrs& a) {
+  const Tensor& x = c.in[0];
+  const Tensor& y = c.in[1];
+  const Tensor dx = multiply(scale(clip(subtract(x, y), -a.delta, a.delta), a.factor), c.dy());
+  return {c.needs(0) ? sum_like(dx, x) : Tensor(),
+          c.needs(1) ? sum_like(negative(dx), y) : Tensor()};
+}
+ARGOSY_OP(huber_error, HuberAttrs)
+    .doc(
+        "factor times what smooth_l1_loss adds up: with d = x - y, d^2 / 2 where |d| < delta, "
+        "delta * (|d| - delta / 2) elsewhere.")
+    .input("x", kFloating, op::Save::value)
+    .input("y", kFloating, op::Save::value)
+    .output("out")
+    .promote()
+    .elementwise()
+    .compose(huber_parts)
+    .kernel("fused", huber_run)
+    .strided()
+    .gradient(huber_gradient)
+    .done();
+
 void smooth_l1_infer(InferContext& c, const SmoothL1Attrs& a) {
   check_same_shape("smooth_l1_loss", "input", c.in[0], "label", c.in[1]);
   infer_loss(c, a.reduction);
 }
 Tensors smooth_l1_parts(const Inputs& in, const SmoothL1Attrs& a) {
-  Tensor difference = subtract(in[0], in[1]), cut = clip(difference, -a.delta, a.delta);
-  Tensor loss = multiply(cut, subtract(difference, scale(cut, 0.5)));
-  return reduced(a.is_huber ? loss : scale(loss, 1 / a.delta), a.reduction);
+  const double factor = a.is_huber ? 1 : 1 / a.delta;
+  return reduced(huber_error_op(in[0], in[1], {a.delta, factor}), a.reduction);
 }
 ARGOSY_OP(smooth_l1_loss, SmoothL1Attrs)
     .python(

@@ -400,7 +400,7 @@ void diag_embed_infer(InferContext& c, const DiagEmbedAttrs& a) {
 }
 void diag_embed_run(KernelFrame& f, const DiagEmbedAttrs& a) {
   const Tensor& out = f.out[0];
-  op::copy_into(out, constant(0, out.dtype()));
+  std::memset(out.raw(), 0, out.nbytes());
   op::copy_into(diagonal_view(out, {a.offset, a.dim1, a.dim2}), f.in[0]);
 }
 Tensors diag_embed_grad(const GradCall& c, const DiagEmbedAttrs& a) {
@@ -583,6 +583,15 @@ std::vector<int64_t> repeat_counts(const Tensor& repeats, int64_t size) {
   return out;
 }
 
+// i, counts[i] times, for each i: `size` numbers.
+std::vector<int64_t> repeated_index(const std::vector<int64_t>& counts, int64_t size) {
+  std::vector<int64_t> index;
+  index.reserve(static_cast<size_t>(size));
+  for (size_t i = 0; i < counts.size(); ++i)
+    index.insert(index.end(), static_cast<size_t>(counts[i]), static_cast<int64_t>(i));
+  return index;
+}
+
 void repeat_run(KernelFrame& f, const RepeatInterleaveAttrs& a) {
   const Tensor& x = f.in[0];
   int axis = normalize_axis("repeat_interleave", a.axis, x.rank());
@@ -594,11 +603,8 @@ void repeat_run(KernelFrame& f, const RepeatInterleaveAttrs& a) {
         << "[repeat_interleave] the repeats add up to more than 2^63. Do this: check how they were "
            "computed.";
   Tensor& out = f.allocate(0, shape);
-  std::vector<int64_t> index;
-  index.reserve(static_cast<size_t>(shape[axis]));
-  for (size_t i = 0; i < counts.size(); ++i)
-    index.insert(index.end(), static_cast<size_t>(counts[i]), static_cast<int64_t>(i));
   if (out.numel() == 0) return;
+  const std::vector<int64_t> index = repeated_index(counts, shape[axis]);
   int64_t outer = 1, inner = item_size(x.dtype());
   for (int d = 0; d < x.rank(); ++d) {
     if (d != axis) (d < axis ? outer : inner) *= x.dim(d);
@@ -635,6 +641,17 @@ void repeat_grad_run(KernelFrame& f, const RepeatInterleaveAttrs& a) {
     Tensor parts = dy.view({outer, times, inner}, {times * inner, inner, 1});
     Tensor total = sum_like(parts, Tensor::describe({outer, 1, inner}, dy.dtype(), dy.place()));
     op::copy_into(out, total.view(out.shape(), out.strides()));
+    return;
+  }
+  if (dy.is_contiguous() && item_size(dy.dtype()) >= 4) {  // 16-bit floats would add up as such
+    const std::vector<int64_t> index = repeated_index(counts, dy.dim(axis));
+    int64_t outer = 1, inner = 1;
+    for (int d = 0; d < dy.rank(); ++d) {
+      if (d != axis) (d < axis ? outer : inner) *= dy.dim(d);
+    }
+    std::memset(out.raw(), 0, out.nbytes());
+    cpu::scatter_add(dy.dtype(), out.raw(), dy.raw(), outer, out.dim(axis), inner, DType::int64,
+                     index.data(), dy.dim(axis));
     return;
   }
   int64_t at = 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "argosy/op/copy.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/kernels.h"
@@ -112,7 +113,7 @@ Tensor slice_view(const Tensor& x, const SliceAttrs& a) {
 namespace {
 
 void set_slice_infer(InferContext& c, const SliceAttrs& a) {
-  sliced(c.in[0].shape(), a);
+  op::check_fits(sliced(c.in[0].shape(), a), c.in[1].shape());
 }
 void set_slice_run(KernelFrame& f, const SliceAttrs& a) {
   const Tensor& x = f.in[0];

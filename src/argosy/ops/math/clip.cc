@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/host_loops.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/math/math.h"
@@ -139,19 +139,10 @@ ARGOSY_OP(lerp, NoAttrs)
     .done();
 
 void nan_to_num_run(op::KernelFrame& f, const NanToNumAttrs& a) {
-  DType t = f.in[0].dtype();
-  double up = a.posinf.value_or(largest(t)), down = a.neginf.value_or(-largest(t));
-  dispatch_floating(t, [&]<class T>(T) {
-    const T* x = f.in[0].data<T>();
-    T* y = f.out[0].data<T>();
-    const T nan = static_cast<T>(a.nan), high = static_cast<T>(up), low = static_cast<T>(down);
-    parallel_for(f.in[0].numel(), 1 << 15, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        auto v = static_cast<double>(x[i]);
-        y[i] = v != v ? nan : v == kInf ? high : v == -kInf ? low : x[i];
-      }
-    });
-  });
+  const DType t = f.in[0].dtype();
+  const cpu::LoopParams numbers{a.nan, a.posinf.value_or(largest(t)),
+                                a.neginf.value_or(-largest(t))};
+  run_elementwise(f, cpu::host_loops().nan_to_num, &numbers);
 }
 
 Tensors nan_to_num_grad(const GradCall& c, const NanToNumAttrs&) {
@@ -171,7 +162,8 @@ ARGOSY_OP(nan_to_num, NanToNumAttrs)
     .input("x", kFloating, Save::value)
     .output("out")
     .elementwise()
-    .kernel("reference", nan_to_num_run)
+    .kernel("loops", nan_to_num_run)
+    .strided()
     .gradient(nan_to_num_grad)
     .done();
 

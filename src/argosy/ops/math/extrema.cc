@@ -1,4 +1,3 @@
-#include "argosy/op/promotion.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
@@ -45,7 +44,7 @@ Tensors first_grad(const GradCall& c, const NoAttrs&) {
       .input("x", kReal | kBool, Save::value)        \
       .input("y", kReal | kBool, Save::value)        \
       .output("out")                                 \
-      .promote()                                     \
+      .promote_0d()                                  \
       .elementwise()                                 \
       .kernel("loops", run_loops<cpu::name##_loops>) \
       .strided()                                     \
@@ -59,7 +58,6 @@ ARGOSY_EXTREME(maximum, "(x, y, name=None, *, out=None)", shared_grad<greater_th
 >>> argosy.maximum(x, y).tolist()
 [4.0, 5.0, 3.0])")
     .done();
-[[maybe_unused]] const bool maximum_0d = op::promotes_0d("maximum");
 ARGOSY_EXTREME(minimum, "(x, y, name=None, *, out=None)", shared_grad<less_than>,
                "The smaller of x and y, elementwise with broadcasting; nan if either is nan. The "
                "gradient of equal operands is shared.")
@@ -67,21 +65,18 @@ ARGOSY_EXTREME(minimum, "(x, y, name=None, *, out=None)", shared_grad<less_than>
 >>> argosy.minimum(x, y).tolist()
 [1.0, 2.0, 3.0])")
     .done();
-[[maybe_unused]] const bool minimum_0d = op::promotes_0d("minimum");
 ARGOSY_EXTREME(fmax, "(x, y, name=None)", first_grad<greater_equal>,
                "The larger of x and y, elementwise with broadcasting; a nan loses to a number.")
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
 >>> argosy.fmax(x, y).tolist()
 [4.0, 5.0, 3.0])")
     .done();
-[[maybe_unused]] const bool fmax_0d = op::promotes_0d("fmax");
 ARGOSY_EXTREME(fmin, "(x, y, name=None)", first_grad<less_equal>,
                "The smaller of x and y, elementwise with broadcasting; a nan loses to a number.")
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
 >>> argosy.fmin(x, y).tolist()
 [1.0, 2.0, 3.0])")
     .done();
-[[maybe_unused]] const bool fmin_0d = op::promotes_0d("fmin");
 
 }  // namespace
 

@@ -1,4 +1,3 @@
-#include "argosy/op/promotion.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
@@ -26,13 +25,12 @@ ARGOSY_OP(floor_divide, NoAttrs)
     .input("x", kReal)
     .input("y", kReal)
     .index_output("out")
-    .promote()
+    .promote_0d()
     .elementwise()
     .kernel("loops", run_loops<cpu::floor_divide_loops, 2>)
     .strided()
     .on_loops()
     .done();
-[[maybe_unused]] const bool floor_divide_0d = op::promotes_0d("floor_divide");
 
 Tensors remainder_grad(const GradCall& c, const NoAttrs&) {
   Tensor dy;

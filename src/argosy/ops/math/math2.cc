@@ -1,4 +1,4 @@
-#include "argosy/op/promotion.h"
+#include "argosy/kernels/cpu/host_loops.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -37,19 +37,26 @@ bool number_of(const Tensor& y, double* value) {
       y.dtype(), [&]<class T>(T) { *value = static_cast<double>(*y.data<T>()); });
 }
 
+// The loop of one operand for x^e, or null.
+const cpu::LoopTable* loop_of_power(const Tensor& x, double e) {
+  const bool floating = is_floating(x.dtype()), on_cpu = x.place().kind == DeviceKind::cpu;
+  if (e == 2) return &cpu::square_loops();
+  if (on_cpu && (e == 3 || e == 4 || e == 5) && (floating || is_integral(x.dtype())))
+    return &cpu::host_loops().whole_power;
+  if (on_cpu && floating && (e == -2 || e == -3)) return &cpu::host_loops().whole_power;
+  if (!is_differentiable(x.dtype())) return nullptr;
+  if (e == 0.5) return &cpu::sqrt_loops();
+  if (e == -0.5) return &cpu::rsqrt_loops();
+  return e == -1 ? &cpu::reciprocal_loops() : nullptr;
+}
+
 void pow_run(op::KernelFrame& f, const NoAttrs&) {
   double e;
   if (number_of(f.in[1], &e)) {
-    const cpu::LoopTable* fast = nullptr;
-    if (e == 2) fast = &cpu::square_loops();
-    if (is_differentiable(f.in[0].dtype())) {
-      if (e == 0.5) fast = &cpu::sqrt_loops();
-      if (e == -0.5) fast = &cpu::rsqrt_loops();
-      if (e == -1) fast = &cpu::reciprocal_loops();
-    }
-    if (fast) {
+    if (const cpu::LoopTable* fast = loop_of_power(f.in[0], e)) {
       op::KernelFrame one{f.op, op::Inputs(f.in.flat().subspan(0, 1)), f.out};
-      return run_elementwise(one, *fast);
+      const cpu::LoopParams params{.a = e};
+      return run_elementwise(one, *fast, &params);
     }
   }
   run_elementwise(f, cpu::pow_loops(), nullptr, 12);
@@ -176,8 +183,8 @@ ARGOSY_FUNCTION2(atan2, Save::nothing, infer_double,
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
 >>> argosy.atan2(x, y).tolist()
 [0.24498, 1.1903, 0.7854])")
+    .promote_0d()
     .done();
-[[maybe_unused]] const bool atan2_0d = op::promotes_0d("atan2");
 ARGOSY_FUNCTION2(hypot, Save::value, infer_floating<NoAttrs>,
                  "sqrt(x^2 + y^2) without overflow, elementwise with broadcasting.")
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
@@ -190,8 +197,8 @@ ARGOSY_FUNCTION2(logaddexp, Save::nothing, infer_floating<NoAttrs>,
     .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
 >>> argosy.logaddexp(x, y).tolist()
 [4.0486, 5.0486, 3.6931])")
+    .promote_0d()
     .done();
-[[maybe_unused]] const bool logaddexp_0d = op::promotes_0d("logaddexp");
 
 void copysign_run(op::KernelFrame& f, const NoAttrs&) {
   if (is_floating(f.in[0].dtype())) return run_elementwise(f, cpu::copysign_loops());
@@ -237,13 +244,12 @@ ARGOSY_OP(nextafter, NoAttrs)
     .input("x", only(DType::float32) | only(DType::float64))
     .input("y", only(DType::float32) | only(DType::float64))
     .index_output("out")
-    .promote()
+    .promote_0d()
     .elementwise()
     .kernel("loops", run_loops<cpu::nextafter_loops, 6>)
     .strided()
     .on_loops()
     .done();
-[[maybe_unused]] const bool nextafter_0d = op::promotes_0d("nextafter");
 
 ARGOSY_OP(heaviside, NoAttrs)
     .python("heaviside(x, y, name=None)")

@@ -16,10 +16,18 @@ double log_gamma(double x) {
   return lgamma_r(x, &sign);
 }
 
+// x^-s; whole s of polygamma, by products.
+double inverse_power(double x, double s) {
+  if (s > 4 || s != std::floor(s)) return std::pow(x, -s);
+  double y = x;
+  for (int i = 1; i < static_cast<int>(s); ++i) y *= x;
+  return 1 / y;
+}
+
 // sum over k >= 0 of 1 / (x + k)^s for x > 0, s > 1: Euler-Maclaurin after shifting x up.
 double hurwitz_zeta(double s, double x) {
   double sum = 0;
-  for (; x < 12 + s / 2; x += 1) sum += std::pow(x, -s);
+  for (; x < 12 + s / 2; x += 1) sum += inverse_power(x, s);
   // Bernoulli numbers B_2k / (2k)!
   static constexpr double kTerms[] = {1.0 / 12,
                                       -1.0 / 720,
@@ -29,12 +37,12 @@ double hurwitz_zeta(double s, double x) {
                                       -691.0 / 1307674368000.0,
                                       1.0 / 74724249600.0,
                                       -3617.0 / 10670622842880000.0};
-  double power = std::pow(x, -s);
+  const double power = inverse_power(x, s), inverse = 1 / (x * x);
   sum += x * power / (s - 1) + power / 2;
   double factor = s * power / x;
   for (int k = 0; k < 8; ++k) {
     sum += kTerms[k] * factor;
-    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x);
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) * inverse;
   }
   return sum;
 }

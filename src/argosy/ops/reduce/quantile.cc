@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/base/parallel.h"
@@ -51,31 +52,43 @@ void find_places(op::KernelFrame& f, const QuantilePositionsAttrs& a) {
   auto *low = f.out[0].data<int64_t>(), *high = f.out[1].data<int64_t>();
   T* weight = f.out[2].data<T>();
   parallel_for(rows, 1 + (1 << 12) / (n + 1), [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> order(static_cast<size_t>(n));
+    std::vector<Place> places(a.q.size());
+    std::vector<int64_t> ranks, found;
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x.data<T>() + r * n;
-      // nan sorts last.
-      cpu::sort(x.dtype(), row, nullptr, order.data(), 1, n, 1, false);
-      int64_t numbers = n;
-      while (numbers > 0 &&
-             std::isnan(static_cast<double>(row[order[static_cast<size_t>(numbers - 1)]])))
-        --numbers;
-      for (int64_t k = 0; k < count; ++k) {
-        const int64_t at = r * count + k;
-        if (numbers == 0 || (numbers < n && !a.ignore_nan)) {
-          low[at] = high[at] = order[static_cast<size_t>(n - 1)];
+      int64_t numbers = n, first_nan = 0;
+      for (int64_t i = n; i-- > 0;) {
+        const bool nan = std::isnan(static_cast<double>(row[i]));
+        numbers -= nan;
+        first_nan = nan ? i : first_nan;
+      }
+      if (numbers == 0 || (numbers < n && !a.ignore_nan)) {
+        // The first nan, as the others are not told apart.
+        for (int64_t at = r * count; at < (r + 1) * count; ++at) {
+          low[at] = high[at] = first_nan;
           weight[at] = static_cast<T>(0.f);
-          // The first nan, as the others are not told apart.
-          for (int64_t i = 0; i < n; ++i)
-            if (std::isnan(static_cast<double>(row[i]))) {
-              low[at] = high[at] = i;
-              break;
-            }
-          continue;
         }
-        Place p = place_of(a.q[static_cast<size_t>(k)], numbers, a.interpolation);
-        low[at] = order[static_cast<size_t>(p.low)];
-        high[at] = order[static_cast<size_t>(p.high)];
+        continue;
+      }
+      ranks.clear();
+      for (size_t k = 0; k < places.size(); ++k) {
+        places[k] = place_of(a.q[k], numbers, a.interpolation);
+        ranks.insert(ranks.end(), {places[k].low, places[k].high});
+      }
+      std::sort(ranks.begin(), ranks.end());
+      ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+      found.resize(ranks.size());
+      cpu::select(x.dtype(), row, n, ranks.data(), static_cast<int64_t>(ranks.size()),
+                  found.data());
+      auto position = [&](int64_t rank) {
+        const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
+        return found[static_cast<size_t>(at)];
+      };
+      for (int64_t k = 0; k < count; ++k) {
+        const Place& p = places[static_cast<size_t>(k)];
+        const int64_t at = r * count + k;
+        low[at] = position(p.low);
+        high[at] = position(p.high);
         weight[at] = static_cast<T>(p.weight);
       }
     }
@@ -96,7 +109,7 @@ ARGOSY_OP(quantile_positions, QuantilePositionsAttrs)
     .index_output("high")
     .index_output("weight")
     .infer(position_infer)
-    .kernel("sort", position_run)
+    .kernel("select", position_run)
     .done();
 
 // --- rows without elements ---

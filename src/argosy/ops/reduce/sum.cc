@@ -1,4 +1,5 @@
 #include "argosy/ops/elementwise.h"
+#include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/reduce/common.h"
 
 // Sums, means and counts.
@@ -220,6 +221,18 @@ Tensors nansum_parts(const op::Inputs& in, const TypedReduceAttrs& a) {
   return sum_op(is_differentiable(in[0].dtype()) ? zero_nan_op(in[0]) : in[0], a);
 }
 
+const char* match_nansum(const op::Inputs& in, const TypedReduceAttrs& a) {
+  if (!is_floating(in[0].dtype())) return "x is not of a floating dtype";
+  return a.dtype && *a.dtype != in[0].dtype() ? "dtype is not x's" : nullptr;
+}
+
+Tensors nansum_grad(const GradCall& c, const TypedReduceAttrs& a) {
+  const Tensor& x = c.in[0];
+  const Tensor one = with_axes("nansum", cast(c.dy(), x.dtype()), x, a.axis, a.keepdim);
+  const Tensor dy = expand_like(one, x);
+  return where(isnan(x), zeros_like(dy), dy);
+}
+
 ARGOSY_OP(nansum, TypedReduceAttrs)
     .python("nansum(x, axis=None, dtype=None, keepdim=False, name=None)")
     .method("nansum")
@@ -230,10 +243,13 @@ ARGOSY_OP(nansum, TypedReduceAttrs)
 10.0
 >>> argosy.nansum(x, axis=1).tolist()
 [3.0, 7.0])")
-    .input("x", kAny - kFloat8)
+    .input("x", kAny - kFloat8, Save::value)
     .output("out")
     .infer(sum_infer)
     .compose(nansum_parts)
+    .kernel("reduce", match_nansum, run_reduction<Reduce::sum_numbers, TypedReduceAttrs>)
+    .strided()
+    .gradient(nansum_grad)
     .done();
 
 void nanmean_infer(op::InferContext& c, const ReduceAttrs& a) {

@@ -144,18 +144,20 @@ class Block {
   Block(const Tensor& x, const SampleAttrs& a)
       : sampler_(x, a), memory_(static_cast<size_t>(kPoints) * sizeof(Point)) {}
 
+  template <bool slopes>
   void find(const T* grid, int64_t count) {
     const int dims = sampler_.dims();
     for (int64_t k = 0; k < count; ++k, grid += dims) {
       Wide<T> at[3];
       for (int d = 0; d < dims; ++d) at[d] = static_cast<Wide<T>>(grid[d]);
-      sampler_.at(at);
+      sampler_.template at<slopes>(at);
       Point& p = memory_.template as<Point>()[k];
       p.count = sampler_.count();
       for (int t = 0; t < p.count; ++t) {
         p.index[t] = sampler_.index(t);
         p.weight[t] = sampler_.weight(t);
-        for (int d = 0; d < dims; ++d) p.slope[t][d] = sampler_.slope(t, d);
+        if constexpr (slopes)
+          for (int d = 0; d < dims; ++d) p.slope[t][d] = sampler_.slope(t, d);
       }
     }
   }
@@ -178,12 +180,12 @@ struct Sizes {
 };
 
 // Calls part(first, count) for the points [first, last) of image n, block by block.
-template <class T, class Part>
+template <bool slopes, class T, class Part>
 void for_blocks(const Sizes& s, const Tensor& grid, Block<T>& block, int64_t n, int64_t first,
                 int64_t last, Part&& part) {
   for (; first < last; first += Block<T>::kPoints) {
     const int64_t count = std::min(Block<T>::kPoints, last - first);
-    block.find(grid.data<T>() + (n * s.points + first) * s.dims, count);
+    block.template find<slopes>(grid.data<T>() + (n * s.points + first) * s.dims, count);
     part(first, count);
   }
 }
@@ -207,7 +209,7 @@ void sample(const Tensor& x, const Tensor& grid, const Tensor& y, const SampleAt
   const Sizes s(x, grid);
   for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
     Block<T> block(x, a);
-    for_blocks(s, grid, block, n, begin, end, [&](int64_t first, int64_t count) {
+    for_blocks<false>(s, grid, block, n, begin, end, [&](int64_t first, int64_t count) {
       for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
         const T* from = x.data<T>() + c * s.plane;
         T* to = y.data<T>() + c * s.points + first;
@@ -236,7 +238,7 @@ void grid_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const 
   const Sizes s(x, grid);
   for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
     Block<T> block(x, a);
-    for_blocks(s, grid, block, n, begin, end, [&](int64_t first, int64_t count) {
+    for_blocks<true>(s, grid, block, n, begin, end, [&](int64_t first, int64_t count) {
       Wide<T> sums[Block<T>::kPoints][3] = {};
       for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
         const T* from = x.data<T>() + c * s.plane;
@@ -270,7 +272,7 @@ void input_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const
       const int64_t n = i / groups, first_plane = n * s.channels + i % groups * kPlanes;
       const int64_t planes = std::min(kPlanes, (n + 1) * s.channels - first_plane);
       std::fill_n(sums, planes * s.plane, Wide<T>(0));
-      for_blocks(s, grid, block, n, 0, s.points, [&](int64_t first, int64_t count) {
+      for_blocks<false>(s, grid, block, n, 0, s.points, [&](int64_t first, int64_t count) {
         for (int64_t c = 0; c < planes; ++c) {
           Wide<T>* to = sums + c * s.plane;
           const T* g = dy.data<T>() + (first_plane + c) * s.points + first;

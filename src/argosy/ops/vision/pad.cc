@@ -121,17 +121,27 @@ struct PadLayout {
     }
     for (size_t d = 0; d + 1 < out.size(); ++d) rows *= out[d];
   }
-  // The input's row that output row r repeats, or -1.
-  int64_t source_row(int64_t r) const {
-    int64_t place[kMaxRank];
-    for (size_t d = out.size() - 1; d-- > 0; r /= out[d]) place[d] = r % out[d];
-    int64_t row = 0;
-    for (size_t d = 0; d + 1 < out.size(); ++d) {
-      const int64_t s = from[d][static_cast<size_t>(place[d])];
-      if (s < 0) return -1;
-      row = row * in[d] + s;
+  // Calls use(r, source) for the output's rows [first, last): source is the input's row that r
+  // repeats, or -1.
+  template <class F>
+  void for_rows(int64_t first, int64_t last, F&& use) const {
+    const int outer = static_cast<int>(out.size()) - 1;
+    int64_t place[kMaxRank] = {};
+    for (int64_t d = outer, r = first; d-- > 0; r /= out[d]) place[d] = r % out[d];
+    for (int64_t r = first; r < last; ++r) {
+      int64_t row = 0;
+      bool inside = true;
+      for (int d = 0; d < outer; ++d) {
+        const int64_t s = from[d][static_cast<size_t>(place[d])];
+        inside &= s >= 0;
+        row = row * in[d] + s;
+      }
+      use(r, inside ? row : -1);
+      for (int d = outer; d-- > 0;) {
+        if (++place[d] < out[d]) break;
+        place[d] = 0;
+      }
     }
-    return row;
   }
   int64_t rows = 1, inner = 1;
   std::vector<int64_t> in, out, before;
@@ -155,21 +165,23 @@ void pad_rows(const PadLayout& at, const T* x, T fill, T* y) {
     }
   };
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, out * inner));
-  parallel_for(at.rows, grain, [&](int64_t r, int64_t last) {
-    for (; r < last; ++r) {
-      T* to = y + r * out * inner;
-      const int64_t source = at.source_row(r);
-      if (source < 0) {
-        std::fill_n(to, out * inner, fill);
-        continue;
-      }
-      const T* row = x + source * in * inner;
-      border(row, to, 0, begin);
-      if (end > begin)
-        std::copy_n(row + from[static_cast<size_t>(begin)] * inner, (end - begin) * inner,
-                    to + begin * inner);
-      border(row, to, end, out);
-    }
+  const int64_t bytes = (end - begin) * inner * static_cast<int64_t>(sizeof(T));
+  cpu::with_short_rows(bytes, [&](auto copy) {
+    parallel_for(at.rows, grain, [&](int64_t first, int64_t last) {
+      at.for_rows(first, last, [&](int64_t r, int64_t source) {
+        T* to = y + r * out * inner;
+        if (source < 0) {
+          std::fill_n(to, out * inner, fill);
+          return;
+        }
+        const T* row = x + source * in * inner;
+        border(row, to, 0, begin);
+        if (end > begin)
+          copy(reinterpret_cast<char*>(to + begin * inner),
+               reinterpret_cast<const char*>(row + from[static_cast<size_t>(begin)] * inner));
+        border(row, to, end, out);
+      });
+    });
   });
 }
 
@@ -232,11 +244,28 @@ void pad_grad_any(const PadLayout& at, int64_t numel, const T* dy, T* dx) {
   }
 }
 
+// Nothing was repeated: dx is the part of dy that x was copied to, and 0 where x was cut.
+void pad_grad_constant(const Tensor& dy, const Tensor& dx, const PadAttrs& a) {
+  Shape part = dx.shape();
+  int64_t to = 0, from = 0;
+  for (int d = 0; d < dx.rank(); ++d) {
+    const int64_t before = a.paddings[2 * static_cast<size_t>(d)];
+    const int64_t first = std::max<int64_t>(0, -before);
+    part[d] = std::min(dx.dim(d), dy.dim(d) - before) - first;
+    to += first * dx.strides()[d];
+    from += (first + before) * dy.strides()[d];
+  }
+  const bool nothing = std::any_of(part.begin(), part.end(), [](int64_t n) { return n <= 0; });
+  if (nothing || !(part == dx.shape())) op::copy_into(dx, constant(0, dx.dtype()));
+  if (!nothing) op::copy_into(dx.view(part, dx.strides(), to), dy.view(part, dy.strides(), from));
+}
+
 void pad_grad_run(KernelFrame& f, const PadAttrs& a) {
   const Tensor &dy = f.in[0], &dx = f.out[0];
   if (dx.numel() == 0) return;
   if (dy.numel() == 0) return op::copy_into(dx, constant(0, dx.dtype()));
   if (dx.rank() == 0) return op::copy_into(dx, dy);
+  if (mode_of(a.mode) == Mode::constant) return pad_grad_constant(dy, dx, a);
   const PadLayout at(dx.shape(), dy.shape(), a);
   int64_t most = dy.numel(), size = dy.numel();  // elements of the largest stage
   for (size_t d = 0; d < at.in.size(); ++d)

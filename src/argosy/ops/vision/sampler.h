@@ -50,11 +50,18 @@ class Sampler {
     return product;
   }
 
-  // point: x, y(, z).
+  // point: x, y(, z). Without `slopes` those of the taps are left as they were.
+  template <bool slopes = true>
   void at(const T* point) {
-    int64_t first[3];
-    for (int d = 0; d < dims_; ++d) {
-      const T p = place(point[dims_ - 1 - d], size_[d], &rate_[d]);
+    dims_ == 2 ? find<2, slopes>(point) : find<3, slopes>(point);
+  }
+
+ private:
+  template <int dims, bool slopes>
+  void find(const T* point) {
+    int64_t first[dims];
+    for (int d = 0; d < dims; ++d) {
+      const T p = place(point[dims - 1 - d], size_[d], &rate_[d]);
       // What lies further out, or is not a number, meets no element.
       const bool near = p > T(-2) && p < static_cast<T>(size_[d] + 1);
       const T low = near ? (nearest_ ? std::nearbyint(p) : std::floor(p)) : T(-2);
@@ -62,11 +69,11 @@ class Sampler {
       part_[d] = near ? p - low : T(0);
     }
     count_ = 0;
-    for (int t = 0; t < (nearest_ ? 1 : 1 << dims_); ++t) {
+    for (int t = 0; t < (nearest_ ? 1 : 1 << dims); ++t) {
       int64_t index = 0;
-      T weight[3];
+      T weight[dims];
       bool inside = true;
-      for (int d = 0; d < dims_; ++d) {
+      for (int d = 0; d < dims; ++d) {
         const int64_t k = first[d] + (t >> d & 1);
         inside = inside && k >= 0 && k < size_[d];
         index += k * step_[d];
@@ -76,18 +83,19 @@ class Sampler {
       index_[count_] = index;
       tap_[count_] = t;
       T whole = 1;
-      for (int d = 0; d < dims_; ++d) {
+      for (int d = 0; d < dims; ++d) {
         whole *= weight[d];
-        T s = nearest_ ? T(0) : t >> d & 1 ? rate_[d] : -rate_[d];
-        for (int e = 0; e < dims_; ++e)
-          if (e != d) s *= weight[e];
-        slope_[count_][dims_ - 1 - d] = s;
+        if constexpr (slopes) {
+          T s = nearest_ ? T(0) : t >> d & 1 ? rate_[d] : -rate_[d];
+          for (int e = 0; e < dims; ++e)
+            if (e != d) s *= weight[e];
+          slope_[count_][dims - 1 - d] = s;
+        }
       }
       weight_[count_++] = whole;
     }
   }
 
- private:
   // From [-1, 1] to elements of an axis; rate: how fast it changes.
   T place(T g, int64_t n, T* rate) const {
     const T size = static_cast<T>(n), last = size - 1;

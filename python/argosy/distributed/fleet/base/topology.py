@@ -7,7 +7,7 @@ import itertools
 import math
 
 from argosy import distributed
-from argosy._support import check_choice
+from argosy._support import ArgumentError, check_choice, no_effect
 from argosy.distributed import ParallelMode
 
 __all__ = ["CommunicateTopology", "HybridCommunicateGroup"]
@@ -187,6 +187,10 @@ class HybridCommunicateGroup:
         (0, 0, 0)
         >>> group.topology().world_size(), group.get_p2p_groups()
         (1, None)
+        >>> group.get_dp_sep_parallel_group().ranks, group.get_pp_mp_parallel_group().ranks
+        ([0], [0])
+        >>> group.get_moe_sharding_parallel_world_size(), group.create_fuse_group(["data", "sep"])[0]
+        (0, [0])
     """
 
     def __init__(self, topology, hybrid_configs=None):
@@ -306,6 +310,57 @@ class HybridCommunicateGroup:
             int: 0.
         """
         return 0
+
+    def get_dp_sep_parallel_group(self):
+        """The group of all who have other samples or other parts of sequences.
+
+        Returns:
+            Group: That of "data".
+        """
+        return self._data
+
+    def get_pp_mp_parallel_group(self):
+        """The group of those that compute parts of one model.
+
+        Returns:
+            Group: Of this process.
+        """
+        return self._alone
+
+    def get_moe_sharding_parallel_world_size(self):
+        """Between how many processes the state of experts is divided.
+
+        Returns:
+            int: 0, as there are none.
+        """
+        return 0
+
+    def create_fuse_group(self, fused_strategy_list, nccl_config=None):
+        """The group along several axes. All processes call it.
+
+        Args:
+            fused_strategy_list (list[str]): Names of the axes, such as ["data", "sharding"].
+            nccl_config (optional): No effect.
+
+        Returns:
+            tuple: The ranks of this process's group, and the group.
+
+        Raises:
+            AssertionError: The list is empty.
+        """
+        no_effect(
+            "create_fuse_group", "tensors do not go by NCCL", nccl_config=(nccl_config, None)
+        )  # fmt: skip
+        if not fused_strategy_list:
+            raise ArgumentError(
+                "[create_fuse_group] fused_strategy_list: expected names of axes, got none. Do this: name"
+                " some of the topology."
+            )
+        mine = None
+        for ranks in sorted(self._topology.get_fused_ranks(fused_strategy_list)):
+            group = distributed.new_group(ranks)
+            mine = (ranks, group) if self.global_rank in ranks else mine
+        return mine
 
     def get_p2p_groups(self):
         """Groups of neighbours in the pipeline: None."""

@@ -5,7 +5,7 @@ Python statement or operator that it stands for: same values, same laziness, sam
 """
 
 from .branches import if_, if_expression, then
-from .calls import attr, call, shape, size
+from .calls import attr, call, setting, shape, size
 from .logic import and_, and_now, assert_, chain, in_, not_, not_in, or_, or_now
 from .loops import for_, while_
 from .signals import BREAK, CONTINUE, Return, checked, direct, raised, result

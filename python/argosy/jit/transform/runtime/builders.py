@@ -11,6 +11,7 @@ from ..errors import CaptureError
 
 # Stands for the dtype of a tensor array.
 ARRAY = "tensor array"
+_LAST = 2**63 - 1
 
 
 def is_tensor(x):
@@ -209,6 +210,48 @@ def array_pop(array, length):
     rest = _core.ops.array_take(array, length - 1)
     rest._element = array._element
     return array_read(array, length - 1), rest
+
+
+def array_slice(array, begin=None, end=None, step=None):
+    """array[begin:end:step] as an array."""
+    step = 1 if step is None else step
+    if not isinstance(step, int):
+        raise CaptureError(
+            "a list filled in a loop on tensors is sliced in steps that a tensor says"
+        )
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    forward = step >= 0
+    if begin is None:
+        begin = 0 if forward else _LAST
+    if end is None:
+        end = _LAST if forward else -_LAST - 1
+    bounds = [
+        constant(i, number_dtype(0)) if isinstance(i, int) else index(i) for i in (begin, end)
+    ]
+    part = _core.ops.array_slice(array, array_length(array), *bounds, step)
+    part._element = array._element
+    return part
+
+
+def array_head(array, count):
+    """The first `count` elements, which must be there."""
+    head = _core.ops.array_take(array, count)
+    head._element = array._element
+    return head
+
+
+def array_chain(first, second):
+    """One array behind another."""
+    (a, dtype), (b, _) = first._element, second._element
+    whole = _core.ops.array_chain(first, array_length(first), second)
+    whole._element = (common_sizes(a, b), dtype)
+    return whole
+
+
+def common_sizes(a, b):
+    """The sizes that both shapes have, -1 where they differ; those of b if it has another rank."""
+    return [x if x == y else -1 for x, y in zip(a, b)] if len(a) == len(b) else list(b)
 
 
 def array_length(array):

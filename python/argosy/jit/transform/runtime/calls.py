@@ -10,7 +10,6 @@ from argosy.jit import numbers, reads
 from . import builders, iterables
 from .arrays import TensorList
 
-_LIBRARIES = {"argosy", "numpy", "scipy", "torch", "paddle", "pytest", "_pytest"}
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _ignored = set()
 
@@ -32,7 +31,7 @@ def ignore_module(modules):
 def is_library(function):
     """Is the function argosy's, NumPy's, the standard library's, or of an ignored module?"""
     module = getattr(function, "__module__", None) or ""
-    if module.partition(".")[0] in _LIBRARIES:
+    if module.partition(".")[0] in reads.TRACED:
         return True
     code = getattr(function, "__code__", None)
     if code is not None and code.co_filename.startswith(_STANDARD):
@@ -58,6 +57,7 @@ def _replacement(function):
     if kind is types.FunctionType:
         return _function(function)
     if kind is types.MethodType:
+        reads.note_object(function.__self__)
         if type(function.__func__) is not types.FunctionType:
             return function
         if function.__func__.__name__ in _READERS and builders.decides(function.__self__):
@@ -71,6 +71,7 @@ def _replacement(function):
             return function
         if made is not function or kind is not type:
             return made
+    reads.note_object(function)
     if isinstance(function, type):
         if not is_library(function):
             reads.note_function(function.__init__, False)
@@ -233,6 +234,12 @@ def _hasattr(x, name):
     return builtins.hasattr(x, name)
 
 
+def _setattr(x, name, value):
+    if type(name) is str:
+        reads.note_set(x, name)
+    builtins.setattr(x, name, value)
+
+
 def _extreme(python, name):
     def choose(*args, **kwargs):
         values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
@@ -281,6 +288,7 @@ _BUILTINS = {
     any: _quantified(any, lambda a, b: builders.either(a, b)),
     getattr: _getattr,
     hasattr: _hasattr,
+    setattr: _setattr,
     map: _applied(map),
     filter: _applied(filter),
 }
@@ -289,6 +297,12 @@ _BUILTINS = {
 def attr(x, name):
     """x, whose attribute `name` is read next."""
     reads.note_attribute(x, name)
+    return x
+
+
+def setting(x, name):
+    """x, whose attribute `name` is set next."""
+    reads.note_set(x, name)
     return x
 
 

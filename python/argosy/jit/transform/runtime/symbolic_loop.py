@@ -135,26 +135,29 @@ class _Plan:
         if type(old) is UndefinedVar:
             tree[:] = self.new_tree(value)
             raise Retry
-        if type(value) is list and self._as_array(tree, value):
+        if type(value) in (list, TensorList) and self._as_array(tree, value):
             raise Retry
         raise self.fail(variable, "changes its structure from one iteration to the next")
 
     def _as_array(self, tree, value):
-        """Plans a list of tensors of one type, `value` later, as a tensor array, if it is one."""
+        """Plans a list of tensors of one type, `value` (a list or TensorList) later, as a tensor array, if it is one."""
         old = tree[0].value if isinstance(tree[0], Node) else None
         if type(old) is not list:
             return False
         if id(old) in self.before.contents:
             old = self.before.contents[id(old)][1]  # as it was before the body changed it
-        every = old + value
-        if not every or not all(map(builders.is_tensor, every)):
+        every = old if type(value) is TensorList else old + value
+        if not all(map(builders.is_tensor, every)):
             return False
-        if len({(str(x.dtype), len(x.shape)) for x in every}) > 1:
+        forms = [(list(x.shape), x.dtype) for x in every]
+        if type(value) is TensorList:
+            forms.append(value.array._element)
+        if len({(str(dtype), len(shape)) for shape, dtype in forms}) != 1:
             return False
-        shape = common_shape([x.shape for x in every])
+        shape = common_shape([shape for shape, _ in forms])
         leaf = _Leaf(None)
         leaf.dtype, leaf.shape = builders.ARRAY, shape
-        leaf.array = (list(old), shape, every[0].dtype)
+        leaf.array = (list(old), shape, forms[0][1])
         tree[:] = [flatten(TensorList(None), []), [leaf]]
         return True
 

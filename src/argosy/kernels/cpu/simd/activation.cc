@@ -84,10 +84,8 @@ constexpr auto kCeluGrad = [](auto x, auto dy, const auto& p) {
 constexpr auto kSeluGrad = [](auto y, auto dy, const auto& p) {
   return y > 0 ? dy * p.a : dy * (y + p.a * p.b);
 };
-constexpr auto kGeluErfGrad = [](auto x, auto dy) {
-  using T = decltype(x);
-  T density = T(0.39894228040143267794) * exp_of(T(-0.5) * x * x);
-  return dy * fma_of(x, density, normal_cdf(x));
+constexpr auto kGeluErfGrad = [](auto x, auto dy) __attribute__((always_inline)) {
+  return dy * fma_of(x, normal_density(x), normal_cdf(x));
 };
 constexpr auto kGeluTanhGrad = [](auto x, auto dy) {
   using T = decltype(x);

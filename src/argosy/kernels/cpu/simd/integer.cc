@@ -52,6 +52,68 @@ constexpr auto kFmod = [](auto a, auto b) {
     return static_cast<T>(is_minus_one(b) ? T(0) : static_cast<T>(a % b));
   }
 };
+// Integers by blocks: the processor divides doubles in vectors, and integers one at a time. A
+// quotient of integers below 2^52 is exact this way: it is at least 1 / b away from the next whole
+// number, and that is more than its rounding. finish(a, b, quotient, remainder), both truncated;
+// other operands go one at a time by `op`.
+template <auto op, auto finish, class T>
+void by_doubles(char* const* ptrs, int64_t n, const void*) {
+  constexpr int kBlock = 256;
+  constexpr int64_t kLimit = int64_t{1} << 52;
+  const T* a = reinterpret_cast<const T*>(ptrs[0]);
+  const T* b = reinterpret_cast<const T*>(ptrs[1]);
+  T* out = reinterpret_cast<T*>(ptrs[2]);
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int m = n - begin < kBlock ? static_cast<int>(n - begin) : kBlock;
+    const T *x = a + begin, *y = b + begin;
+    T* to = out + begin;
+    uint64_t beyond = 0;
+    for (int i = 0; i < m; ++i) {
+      bool bad = (y[i] == 0) | is_minus_one(y[i]);
+      if constexpr (sizeof(T) == 8) {
+        const auto p = static_cast<uint64_t>(x[i]), d = static_cast<uint64_t>(y[i]);
+        if constexpr (std::is_signed_v<T>)
+          bad |= (p + kLimit >= 2 * kLimit) | (d + kLimit >= 2 * kLimit);
+        else
+          bad |= (p >= kLimit) | (d >= kLimit);
+      }
+      beyond |= bad;
+    }
+    if (beyond) {
+      for (int i = 0; i < m; ++i) to[i] = op(x[i], y[i]);
+      continue;
+    }
+#pragma GCC ivdep
+    for (int i = 0; i < m; ++i) {
+      using Whole = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+      const double quotient = static_cast<double>(x[i]) / static_cast<double>(y[i]);
+      T q;
+      if constexpr (std::is_same_v<T, uint32_t>)
+        q = static_cast<T>(static_cast<int64_t>(quotient));
+      else
+        q = static_cast<T>(static_cast<Whole>(quotient));
+      const T r = static_cast<T>(Wrap<T>(x[i]) - Wrap<T>(q) * Wrap<T>(y[i]));
+      to[i] = static_cast<T>(finish(x[i], y[i], q, r));
+    }
+  }
+}
+template <auto op, auto finish, class... S>
+consteval Draft divisions(Types<S...>) {
+  Draft t;
+  (t.add(dtype_id<S>,
+         loop_of<by_doubles<op, finish, S>, 2, Stored<S>::form, Stored<S>::form, Stored<S>::form>),
+   ...);
+  return t;
+}
+constexpr auto kQuotient = [](auto, auto, auto q, auto) { return q; };
+constexpr auto kFloorQuotient = [](auto, auto b, auto q, auto r) {
+  return ((r != 0) & ((b < 0) != (r < 0))) ? q - 1 : q + 0;
+};
+constexpr auto kRest = [](auto, auto, auto, auto r) { return r; };
+constexpr auto kFloorRest = [](auto, auto b, auto, auto r) {
+  return ((r != 0) & ((b < 0) != (r < 0))) ? r + b : r + 0;
+};
+
 // float32 by blocks, exactly: the remainder of a quotient below 2^29 in double; the C library does
 // others. finish(a, b, their fmod) gives the result.
 template <auto finish>
@@ -189,10 +251,12 @@ consteval Draft bits2() {
 }
 
 constexpr IntegerLoops kLoops = {
-    .floor_divide = binary<kFloorDivide>(kIntegers) | fast_floats<kFloorDivide, kFloorDivideOf>(),
-    .remainder = binary<kRemainder>(kIntegers) | fast_floats<kRemainder, kRemainderOf>(),
-    .fmod = binary<kFmod>(kIntegers) | fast_floats<kFmod, kFmodOf>(),
-    .trunc_divide = binary<kTruncDivide>(kIntegers) | binary<kTruncDivide>(kFloats),
+    .floor_divide = divisions<kFloorDivide, kFloorQuotient>(kIntegers) |
+                    fast_floats<kFloorDivide, kFloorDivideOf>(),
+    .remainder =
+        divisions<kRemainder, kFloorRest>(kIntegers) | fast_floats<kRemainder, kRemainderOf>(),
+    .fmod = divisions<kFmod, kRest>(kIntegers) | fast_floats<kFmod, kFmodOf>(),
+    .trunc_divide = divisions<kTruncDivide, kQuotient>(kIntegers) | binary<kTruncDivide>(kFloats),
     .gcd = binary<kGcd>(kIntegers),
     .lcm = binary<kLcm>(kIntegers),
     .bitwise_and = bits2<kAnd>(),

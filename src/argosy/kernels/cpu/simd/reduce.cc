@@ -44,6 +44,14 @@ struct Nonzero {
     return x != 0 ? T(1) : T(0);
   }
 };
+struct IfNumber {
+  static constexpr bool kTrivial = false;
+  static constexpr bool kOnVectors = true;
+  template <class T>
+  ARGOSY_INLINE static T run(T x, T) {
+    return x == x ? x : T{};
+  }
+};
 struct Centered {
   static constexpr bool kTrivial = false;
   static constexpr bool kOnVectors = true;
@@ -113,11 +121,13 @@ ARGOSY_INLINE double sum_mapped(const T* x, int64_t n, T p) {
     d += M::run(load(x + i + 3 * kL), wide);
   }
   for (; i + kL <= n; i += kL) a += M::run(load(x + i), wide);
-  a = (a + b) + (c + d);
-  double result = 0;
-  for (; i < n; ++i) result += static_cast<double>(M::run(x[i], p));
-  for (int l = 0; l < kL; ++l) result += static_cast<double>(a[l]);
-  return result;
+  if (n < kL) {
+    double result = 0;
+    for (; i < n; ++i) result += static_cast<double>(M::run(x[i], p));
+    return result;
+  }
+  if (i < n) b += last_lanes<T>(M::run(load(x + n - kL), wide), n - i, Vector<T>{});
+  return fold<Add, double>((a + b) + (c + d));
 }
 
 template <class C, class M, class T>
@@ -337,6 +347,7 @@ consteval void add_floating(ReduceKernels& k) {
   set(Step::squares, run_floating<Add, Square, S>, columns_floating<Add, Square, S>);
   set(Step::abs, run_floating<Add, Abs, S>, columns_floating<Add, Abs, S>);
   set(Step::nonzero, run_floating<Add, Nonzero, S>, columns_floating<Add, Nonzero, S>);
+  set(Step::numbers, run_floating<Add, IfNumber, S>, columns_floating<Add, IfNumber, S>);
   set(Step::centered, run_floating<Add, Centered, S>, columns_floating<Add, Centered, S>);
   set(Step::exp, run_floating<Add, Exp, S>, columns_floating<Add, Exp, S>);
   set(Step::power, run_floating<Add, Power, S>, columns_floating<Add, Power, S>);

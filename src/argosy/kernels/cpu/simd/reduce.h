@@ -8,8 +8,20 @@ namespace argosy::cpu {
 
 // What is done with each element before it is combined, and how. The last three take a number for
 // each result: a mean, a maximum, an exponent.
-enum class Step : uint8_t { sum, prod, max, min, squares, abs, nonzero, centered, exp, power };
-inline constexpr int kSteps = 10;
+enum class Step : uint8_t {
+  sum,
+  prod,
+  max,
+  min,
+  squares,
+  abs,
+  nonzero,
+  numbers,  // the sum of what is not nan
+  centered,
+  exp,
+  power
+};
+inline constexpr int kSteps = 11;
 
 // Accumulators are double for floating dtypes and int64 for the others (uint64 in its bits for
 // extremes of unsigned ones).

@@ -12,6 +12,8 @@ constexpr int floating_index(DType t) {
   return t == DType::float16 ? 0 : t == DType::bfloat16 ? 1 : t == DType::float32 ? 2 : 3;
 }
 
+inline constexpr int kLossColumns = 64;
+
 // One row of n contiguous elements each. scratch: room for 3 n elements of the computing type
 // (float or double). An output may be an input.
 struct SoftmaxKernels {
@@ -19,6 +21,11 @@ struct SoftmaxKernels {
   using Backward = void (*)(const void* y, const void* dy, void* dx, int64_t n, void* scratch);
   // Returns the logarithm of the sum of exponents less x[label]; writes the softmax if `y`.
   using Loss = double (*)(const void* x, int64_t label, void* y, int64_t n, void* scratch);
+  // The same for `width` rows side by side, at most kLossColumns: element k of row j is
+  // x[k * stride + j]. y, [n, width], gets the softmax, and base[j] the logarithm of the sum of
+  // exponents. float and double alone.
+  using LossColumns = void (*)(const void* x, int64_t stride, void* y, int64_t n, int64_t width,
+                               double* base);
   // y * scale, less scale at label.
   using LossGrad = void (*)(const void* y, int64_t label, double scale, void* dx, int64_t n,
                             void* scratch);
@@ -31,6 +38,7 @@ struct SoftmaxKernels {
   Forward softmax[kFloatings], log_softmax[kFloatings];
   Backward softmax_grad[kFloatings], log_softmax_grad[kFloatings];
   Loss loss[kFloatings];
+  LossColumns loss_columns[kFloatings];  // null for the small ones
   LossGrad loss_grad[kFloatings];
   NarrowLoss narrow_loss[2];  // float16, bfloat16
   NarrowLossGrad narrow_loss_grad[2];

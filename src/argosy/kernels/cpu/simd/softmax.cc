@@ -118,6 +118,41 @@ double loss_row(const void* in, int64_t label, void* out, int64_t n, void* scrat
   return __builtin_log(sum) + (static_cast<double>(high) - at_label);
 }
 
+ARGOSY_INLINE double log_of_sum(float, double sum) {
+  return log_core(sum);
+}
+ARGOSY_INLINE double log_of_sum(double, double sum) {
+  return log_of(sum);
+}
+
+template <class T>
+void loss_columns(const void* in, int64_t stride, void* out, int64_t n, int64_t width,
+                  double* base) {
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  T high[kLossColumns];
+  double sum[kLossColumns];
+  for (int64_t j = 0; j < width; ++j) high[j] = x[j], sum[j] = 0;
+  for (int64_t k = 1; k < n; ++k) {
+    const T* row = x + k * stride;
+    for (int64_t j = 0; j < width; ++j) high[j] = Max::run(high[j], row[j]);
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    const T* row = x + k * stride;
+    T* to = y + k * width;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < width; ++j) to[j] = exp_or_zero(row[j] - high[j]);
+    for (int64_t j = 0; j < width; ++j) sum[j] += static_cast<double>(to[j]);
+  }
+  for (int64_t j = 0; j < width; ++j) {
+    base[j] = log_of_sum(T{}, sum[j]) + static_cast<double>(high[j]);
+    high[j] = static_cast<T>(1 / sum[j]);
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    for (int64_t j = 0; j < width; ++j) y[k * width + j] *= high[j];
+  }
+}
+
 template <class S>
 void loss_grad_row(const void* in, int64_t label, double scale, void* out, int64_t n,
                    void* scratch) {
@@ -160,6 +195,7 @@ constexpr SoftmaxKernels kKernels = {
     .softmax_grad = ARGOSY_ROWS(softmax_grad_row),
     .log_softmax_grad = ARGOSY_ROWS(log_softmax_grad_row),
     .loss = ARGOSY_ROWS(loss_row),
+    .loss_columns = {nullptr, nullptr, loss_columns<float>, loss_columns<double>},
     .loss_grad = ARGOSY_ROWS(loss_grad_row),
     .narrow_loss = {narrow_loss_row<float16>, narrow_loss_row<bfloat16>},
     .narrow_loss_grad = {narrow_loss_grad_row<float16>, narrow_loss_grad_row<bfloat16>},

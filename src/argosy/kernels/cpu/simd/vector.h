@@ -64,6 +64,49 @@ struct Min {
   }
 };
 
+// The lanes of v as one value of type R, combined in halves: that is a tree of a few steps, where
+// one lane after the other would be a chain of as many as there are.
+template <class C, class R, class V>
+ARGOSY_INLINE R fold(V v) {
+  constexpr int kCount = sizeof(V) / sizeof(v[0]);
+  using T = std::remove_cvref_t<decltype(v[0])>;
+  if constexpr (kCount == 1) {
+    return static_cast<R>(v[0]);
+  } else {
+    typedef T Half __attribute__((vector_size(sizeof(V) / 2)));
+    typedef R WideHalf __attribute__((vector_size(sizeof(R) * kCount / 2)));
+    Half low, high;
+    if constexpr (kCount == 16) {
+      low = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+      high = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    } else if constexpr (kCount == 8) {
+      low = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+      high = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    } else if constexpr (kCount == 4) {
+      low = __builtin_shufflevector(v, v, 0, 1);
+      high = __builtin_shufflevector(v, v, 2, 3);
+    } else {
+      static_assert(kCount == 2);
+      return C::run(static_cast<R>(v[0]), static_cast<R>(v[1]));
+    }
+    if constexpr (std::is_same_v<R, T>) {
+      return fold<C, R>(C::run(low, high));
+    } else {
+      return fold<C, R>(
+          C::run(__builtin_convertvector(low, WideHalf), __builtin_convertvector(high, WideHalf)));
+    }
+  }
+}
+
+// v, but `instead` in all lanes before the last `rest`.
+template <class T>
+ARGOSY_INLINE Vector<T> last_lanes(Vector<T> v, int64_t rest, Vector<T> instead) {
+  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  static_assert(sizeof(T) >= 4);
+  static constexpr Index kOrder[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return load(kOrder) >= splat(static_cast<Index>(kLanes<T> - rest)) ? v : instead;
+}
+
 // Four chains of vectors over n elements, then across the lanes in a fixed order.
 template <class C, class R, class T>
 ARGOSY_INLINE R combine_all(const T* x, int64_t n) {
@@ -78,11 +121,13 @@ ARGOSY_INLINE R combine_all(const T* x, int64_t n) {
     d = C::run(d, load(x + i + 3 * kL));
   }
   for (; i + kL <= n; i += kL) a = C::run(a, load(x + i));
-  a = C::run(C::run(a, b), C::run(c, d));
-  R result = static_cast<R>(C::kIdentity);
-  for (; i < n; ++i) result = C::run(result, static_cast<R>(x[i]));
-  for (int l = 0; l < kL; ++l) result = C::run(result, static_cast<R>(a[l]));
-  return result;
+  if (n < kL) {
+    R result = static_cast<R>(C::kIdentity);
+    for (; i < n; ++i) result = C::run(result, static_cast<R>(x[i]));
+    return result;
+  }
+  if (i < n) b = C::run(b, last_lanes<T>(load(x + n - kL), n - i, splat(kIdentity)));
+  return fold<C, R>(C::run(C::run(a, b), C::run(c, d)));
 }
 
 // sum of f(i) over vectors of a row of type T: f(offset) gives a vector, last(i) one element. Four
@@ -103,10 +148,7 @@ ARGOSY_INLINE double sum_all(int64_t n, F&& f, L&& last) {
       d += f(i + 3 * kL);
     }
     for (; i + kL <= end; i += kL) a += f(i);
-    a = (a + b) + (c + d);
-    T lanes = 0;
-    for (int l = 0; l < kL; ++l) lanes += a[l];
-    total += static_cast<double>(lanes);
+    total += static_cast<double>(fold<Add, T>((a + b) + (c + d)));
   }
   for (; i < n; ++i) total += static_cast<double>(last(i));
   return total;

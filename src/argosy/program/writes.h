@@ -1,0 +1,13 @@
+#pragma once
+
+#include "argosy/program/program.h"
+
+// What builder.cc and writes.cc, which are one class, share.
+namespace argosy::program {
+
+// x becomes a handle on v, as far as it does not stand for state.
+void point_at(const Tensor& x, const Ref<Value>& v);
+// Whether writes go through the results of the operation to its operand and back.
+bool is_view(const Operation* o);
+
+}  // namespace argosy::program
