@@ -241,7 +241,7 @@ bool Board::failed() const {
 void Board::check() const {
   if (judge_) judge_->check();
   if (failed()) [[unlikely]]
-    throw CommError(shared_->failure, Message() << std::string_view(shared_->text));
+    throw CommError(seen(shared_->failure), Message() << std::string_view(shared_->text));
 }
 
 std::string Board::cause() const {
@@ -250,6 +250,7 @@ std::string Board::cause() const {
 }
 
 void Board::post(Failure failure, const std::string& text) noexcept {
+  if (failure == Failure::closed) closed_here_ = true;
   if (!judge_) return write_failure(failure, text);
   judge_->post(failure, text);
   try {

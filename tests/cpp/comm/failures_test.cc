@@ -1,3 +1,4 @@
+#include <atomic>
 #include <chrono>
 
 #include "argosy/comm/recorder.h"
@@ -216,8 +217,14 @@ TEST_P(Failures, ADestroyedGroup) {
 }
 
 TEST_P(Failures, WhatIsUnderWayEndsWhenItsGroupIsDestroyed) {
-  const auto errors = run_ranks(2, 20, [](ProcessGroup& g) {
-    if (g.rank() == 1) return g.barrier(Mode::sync), void();
+  std::atomic<bool> closed{false};
+  const auto errors = run_ranks(2, 20, [&](ProcessGroup& g) {
+    if (g.rank() == 1) {
+      g.barrier(Mode::sync);
+      while (!closed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_EQ(failure_of([&] { g.barrier(); }), Failure::lost);
+      return;
+    }
     Tensor x = numbers(0, 5), y = numbers(0, 5);
     auto task = g.recv(x, 1, Mode::async);
     // One that another thread drives itself.
@@ -225,6 +232,7 @@ TEST_P(Failures, WhatIsUnderWayEndsWhenItsGroupIsDestroyed) {
     g.barrier();
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     g.close();
+    closed = true;
     EXPECT_EQ(failure_of([&] { task->wait(); }), Failure::closed);
     EXPECT_EQ(failure_of([&] { g.send(x, 1); }), Failure::closed);
     other.join();
