@@ -108,11 +108,13 @@ void sync_directory(const std::string& path) {
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
+  struct stat replaced;
+  const bool replaces = !::lstat(path.c_str(), &replaced) && S_ISREG(replaced.st_mode);
+  // The rename would not ask for it.
+  if (replaces && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS)) fail("write", path, errno);
   remove_leftovers(path);
   create();
-  struct stat replaced;
-  if (!::lstat(path.c_str(), &replaced) && S_ISREG(replaced.st_mode))
-    ::fchmod(fd_, replaced.st_mode & 07777);
+  if (replaces) ::fchmod(fd_, replaced.st_mode & 07777);
 }
 
 void OutputFile::create() {

@@ -168,7 +168,9 @@ void Board::fail_waiting(Failure failure, uint32_t step, const Wait& wait) {
     if (failure == Failure::closed && missing && !left(r)) continue;
     (missing ? late : here).push_back(world_rank(r));
   }
-  fail(failure, text_of_waiting(*this, wait.what, failure, late, here, wait.seconds));
+  // Who waits for one that left has lost it, too.
+  fail(failure == Failure::closed ? Failure::lost : failure,
+       text_of_waiting(*this, wait.what, failure, late, here, wait.seconds));
 }
 
 namespace {
@@ -239,7 +241,7 @@ bool Board::failed() const {
 void Board::check() const {
   if (judge_) judge_->check();
   if (failed()) [[unlikely]]
-    throw CommError(shared_->failure, Message() << std::string_view(shared_->text));
+    throw CommError(seen(shared_->failure), Message() << std::string_view(shared_->text));
 }
 
 std::string Board::cause() const {
@@ -248,6 +250,7 @@ std::string Board::cause() const {
 }
 
 void Board::post(Failure failure, const std::string& text) noexcept {
+  if (failure == Failure::closed) closed_here_ = true;
   if (!judge_) return write_failure(failure, text);
   judge_->post(failure, text);
   try {

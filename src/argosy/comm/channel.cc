@@ -43,7 +43,8 @@ const char* remedy(Failure failure) {
       return " Do this: see where that process is (py-spy dump), or set a longer limit: new_group("
              "timeout=..), ARGOSY_COMM_TIMEOUT in seconds.";
     case Failure::closed:
-      return " Do this: destroy a group when all ranks have ended their last call of it.";
+      return " Do this: see what that process wrote last, and destroy a group when all ranks have "
+             "ended their last call of it.";
     default:
       return " Do this: see what that process wrote last.";
   }
@@ -60,7 +61,7 @@ std::string text_of_waiting(const Channel& channel, const Header& what, Failure 
   if (failure == Failure::lost)
     m << (several ? " have" : " has") << " ended.";
   else if (failure == Failure::closed)
-    m << (several ? " have" : " has") << " destroyed it.";
+    m << (several ? " have" : " has") << " ended, or destroyed the group.";
   else
     m << (several ? " have" : " has") << " not come within " << seconds << " s; waiting: rank "
       << list_of(here) << '.';

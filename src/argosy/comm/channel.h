@@ -2,6 +2,7 @@
 
 #include <sys/uio.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -85,6 +86,13 @@ class ARGOSY_API Channel {
   virtual bool gone(int rank) const = 0;
   // What failures of other ranks may be explained by: the first one of the group of all.
   virtual std::string cause() const = 0;
+
+ protected:
+  // Of a posted failure: who closed the group is lost to the others.
+  Failure seen(Failure posted) const {
+    return posted == Failure::closed && !closed_here_ ? Failure::lost : posted;
+  }
+  std::atomic<bool> closed_here_{false};  // this rank posted Failure::closed
 
  private:
   const uint32_t number_;

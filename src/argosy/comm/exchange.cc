@@ -10,6 +10,8 @@ namespace argosy::comm {
 
 namespace {
 
+constexpr char kTooSoon[] = " Do this: destroy it when its calls have ended.";
+
 std::string name_of_message(const Channel& channel, const Transfer& t) {
   const int here = channel.world_rank(channel.rank());
   const int there = channel.world_rank(t.peer);
@@ -63,8 +65,7 @@ void Exchange::close() {
   while (driven_) changed_.wait_for(lock, std::chrono::seconds(1));
   for (auto& t : pending_) {
     Message m;
-    m << name_of_message(*channel_, *t) << ": this process has destroyed the group."
-      << remedy(Failure::closed);
+    m << name_of_message(*channel_, *t) << ": this process has destroyed the group." << kTooSoon;
     end(*t, std::make_exception_ptr(CommError(Failure::closed, m)));
   }
   pending_.clear();
@@ -72,9 +73,9 @@ void Exchange::close() {
 
 void Exchange::add(std::shared_ptr<Transfer> transfer) {
   if (closing_)
-    throw CommError(Failure::closed, Message() << name_of_message(*channel_, *transfer)
-                                               << ": this process has destroyed the group."
-                                               << remedy(Failure::closed));
+    throw CommError(Failure::closed, Message()
+                                         << name_of_message(*channel_, *transfer)
+                                         << ": this process has destroyed the group." << kTooSoon);
   pending_.push_back(std::move(transfer));
 }
 
@@ -307,12 +308,12 @@ void Exchange::fail_waiting(const Transfer& t, Failure failure) {
   if (failure == Failure::lost)
     m << " has ended.";
   else if (failure == Failure::closed)
-    m << " has destroyed it.";
+    m << " has ended, or destroyed the group.";
   else
     m << (t.sending ? " has not received it within " : " has not sent it within ") << t.seconds
       << " s.";
   m << channel_->cause() << remedy(failure);
-  channel_->fail(failure, m.str());
+  channel_->fail(failure == Failure::closed ? Failure::lost : failure, m.str());
 }
 
 }  // namespace argosy::comm

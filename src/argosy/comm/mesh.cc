@@ -107,7 +107,7 @@ void Mesh::listen(uint32_t seen, std::span<const Wish> wishes) {
 
 void Mesh::check() const {
   if (const auto notice = control().failure(number())) [[unlikely]]
-    throw CommError(notice->failure, Message() << notice->text);
+    throw CommError(seen(notice->failure), Message() << notice->text);
 }
 
 bool Mesh::failed() const {
@@ -115,6 +115,7 @@ bool Mesh::failed() const {
 }
 
 void Mesh::post(Failure failure, const std::string& text) noexcept {
+  if (failure == Failure::closed) closed_here_ = true;
   control().post(number(), failure, text);
 }
 

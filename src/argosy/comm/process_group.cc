@@ -167,7 +167,7 @@ void ProcessGroup::close() {
   } else {
     Message m;
     m << "[destroy_process_group] rank " << ranks()[static_cast<size_t>(rank())]
-      << " has destroyed group " << number() << " while calls of it were under way."
+      << " has ended, or destroyed group " << number() << ", while calls of it were under way."
       << remedy(Failure::closed);
     channel_->post(Failure::closed, m.str());
   }

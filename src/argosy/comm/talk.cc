@@ -310,7 +310,7 @@ void Talk::check_waiting(bool late) {
     mesh_.check();
     const bool is_lost = !lost.empty();
     const Failure failure = is_lost ? Failure::lost : Failure::closed;
-    mesh_.fail(failure,
+    mesh_.fail(Failure::lost,
                text_of_waiting(mesh_, header_, failure, is_lost ? lost : left, {}, job_.seconds));
   }
   if (!late) return;

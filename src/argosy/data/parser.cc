@@ -22,14 +22,21 @@ inline bool ends_token(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// What stands at p, for messages.
+// What stands at p, for messages: control characters as \xHH, since texts of errors end at a NUL.
 std::string token(const char* p, const char* end) {
+  constexpr char kDigits[] = "0123456789abcdef";
   const char* q = p;
   while (q < end && !ends_token(*q) && q - p < 40) ++q;
   if (p == q) return "the end of the line";
-  Message m;
-  m << '\'' << std::string_view(p, static_cast<size_t>(q - p)) << '\'';
-  return m.str();
+  std::string text = "'";
+  for (; p < q; ++p) {
+    const auto c = static_cast<unsigned char>(*p);
+    if (c < 0x20 || c == 0x7f)
+      text.append({'\\', 'x', kDigits[c >> 4], kDigits[c & 15]});
+    else
+      text.push_back(*p);
+  }
+  return text + '\'';
 }
 
 uint64_t hash(std::string_view text) {

@@ -216,6 +216,8 @@ TEST(Parser, ABadLineLeavesNothingBehind) {
   Columns columns(format.slots);
   ASSERT_EQ(parse(format, "1 1 2 5 6 2 0.5 1", &columns), "");
   for (auto [text, why] : bad) EXPECT_EQ(parse(format, text, &columns), why) << text;
+  EXPECT_EQ(parse(format, std::string("1 1 \0\x01!", 7), &columns),
+            "slot 'ids' (2 of 3): expected a count, got '\\x00\\x01!'");
   ASSERT_EQ(parse(format, "1 0 1 8 2 3 4", &columns), "");
   EXPECT_EQ(columns.samples, 2);
   EXPECT_EQ(all<int64_t>(columns.values[0]), (std::vector<int64_t>{1, 0}));

@@ -86,6 +86,15 @@ def test_a_killed_rank(tmp_path, way):
     assert started[1].code == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("way, code", [("raises", 1), ("exits", 0), ("raises-busy", 1)])
+def test_a_rank_that_ends_while_others_wait_for_it(tmp_path, way, code):
+    """By an error or in order: it is lost to them as one that was killed."""
+    started = ranks.start("fails", 3, way, environ={"FOLDER": str(tmp_path)})
+    kind, text = failures(started, (0, 2))
+    assert kind == "RankLostError" and "rank 1 has ended, or destroyed" in text, text
+    assert "see what that process wrote last" in text and started[1].code == code
+
+
 @pytest.mark.parametrize("way", ["collective", "message"])
 def test_a_stopped_rank(tmp_path, way):
     environ = {"FOLDER": str(tmp_path), "SECONDS": "2"}

@@ -313,16 +313,22 @@ def test_a_write_protected_file_stays():
     """A rename needs no right to write the file: it is asked for all the same."""
     folder = pathlib.Path(tempfile.mkdtemp())  # one that other users reach
     folder.chmod(0o777)
-    path = folder / "best.pdparams"
+    path, prefix = folder / "best.pdparams", str(folder / "model")
+    layer, spec = nn.Linear(2, 2), [static.InputSpec([None, 2], "float32")]
 
     def refused():
         with pytest.raises(PermissionError, match="write-protected.*best.pdparams"):
             argosy.save({"a": 2}, path)
+        with pytest.raises(OSError, match=f"Cannot write '{prefix}.argosy': Permission denied"):
+            jit.save(layer, prefix, input_spec=spec)
 
     try:
         argosy.save({"a": 1}, path)
+        jit.save(layer, prefix, input_spec=spec)
         before = contents(folder)
         path.chmod(0o444)
+        (folder / "model.argosy").chmod(0o444)
+        (folder / "model.safetensors").chmod(0o666)
         as_another_user(refused)
         assert contents(folder) == before
         path.chmod(0o666)

@@ -69,6 +69,18 @@ def interrupt(rank):
     task.wait()
 
 
+def ends_within_a_call(rank):
+    """By an error, while a collective of it waits for rank 2, which comes when rank 0 has failed."""
+    while rank == 2 and not (folder / "failed").exists():
+        time.sleep(0.01)
+    try:
+        dist.all_reduce(paddle.ones([4]), sync_op=rank != 1)
+    finally:
+        if rank == 0:
+            (folder / "failed").touch()
+    raise ValueError("an error of its own")
+
+
 try:
     dist.init_parallel_env()
     rank = dist.get_rank()
@@ -79,9 +91,15 @@ try:
         interrupt(rank)
     elif way == "fork":
         fork(rank)
-    elif way == "dies":
-        if rank == 1:
+    elif way == "raises-busy":
+        ends_within_a_call(rank)
+    elif way in ("dies", "raises", "exits"):
+        if rank == 1 and way == "dies":
             os.kill(os.getpid(), 9)
+        if rank == 1 and way == "raises":
+            raise ValueError("an error of its own")
+        if rank == 1:
+            sys.exit(0)
         dist.barrier()
     else:
         disagree(rank)
