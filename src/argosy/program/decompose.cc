@@ -169,7 +169,7 @@ class Decomposer {
   // May the composition take the place? Not where it writes, reads what only a block that is being
   // built has, lacks a result that is used, or makes one of another type.
   bool fits(const Draft& draft, const Operation& o) const {
-    if (!draft.moved.empty() || !draft.states.empty()) return false;
+    if (!draft.moved.empty() || !draft.written.empty()) return false;
     for (const auto& [outer, argument] : draft.captures)
       if (outer->block && outer->block != &p_.main) return false;
     for (size_t i = 0; i < o.results.size(); ++i) {
