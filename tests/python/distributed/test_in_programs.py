@@ -38,7 +38,7 @@ def test_losses_are_those_of_one_process(way, precision):
     "way, error",
     [
         ("killed", "RankLostError"),
-        ("leaves", "CommunicationError"),
+        ("leaves", "RankLostError"),
         ("late", "CommunicationTimeout"),
         ("differ", "RanksDisagreeError"),
     ],
