@@ -51,6 +51,29 @@ TEST(Windows, OthersWaitForTheFirstAttempt) {
   EXPECT_EQ(got.position, 8u);
 }
 
+TEST(Windows, WhatIsBeingAppliedIsSavedAndNotAnswered) {
+  Windows w(seconds(60));
+  w.hello(kClient);
+  ASSERT_EQ(claim(w, 1), Claim::fresh);
+  w.applying(kClient, 1, 7);
+  Windows::Outcome got;
+  const auto waiter = [&](const Windows::Outcome& o) { got = o; };
+  Windows::Outcome outcome;
+  EXPECT_EQ(w.claim(kClient, 1, &outcome, waiter), Claim::waiting);
+
+  Windows next(seconds(60));
+  const std::string state = w.save();
+  next.load(std::as_bytes(std::span(state)));
+  EXPECT_EQ(claim(next, 1, &outcome), Claim::applied);
+  EXPECT_EQ(outcome.number, 7u);
+
+  const auto waiters = w.applied(kClient, 1, 0, 7);
+  ASSERT_EQ(waiters.size(), 1u);
+  waiters[0]({{}, 0, 7});
+  EXPECT_EQ(got.number, 7u);
+  EXPECT_EQ(claim(w, 1, &outcome), Claim::applied);
+}
+
 TEST(Windows, AnAbandonedRequestMayComeAgain) {
   Windows w(seconds(60));
   w.hello(kClient);

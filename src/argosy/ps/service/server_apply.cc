@@ -170,8 +170,8 @@ void Core::apply_whole(const Request& request, const Done& done) {
     void placed(uint64_t rows) override { then(rows); }
   } steps;
   // With the snapshot that brings its rows: a load that is asked for again must not undo what
-  // others did since.
-  steps.then = [&](uint64_t rows) { waiters = windows_.applied(h.client(), h.sequence, 0, rows); };
+  // others did since. While that is written, who asks again waits.
+  steps.then = [&](uint64_t rows) { windows_.applying(h.client(), h.sequence, rows); };
   try {
     switch (request.method) {
       case Method::save:
@@ -180,6 +180,7 @@ void Core::apply_whole(const Request& request, const Done& done) {
         break;
       case Method::load:
         outcome.number = durability_->load(roots_.to_load(h.name), h.mode, h.only - 1, &steps);
+        waiters = windows_.applied(h.client(), h.sequence, 0, outcome.number);
         break;
       default: {
         Pass pass(*durability_, Passing::alone);
@@ -211,7 +212,6 @@ void Core::apply_whole(const Request& request, const Done& done) {
     outcome.failure = current_failure();
     if (steps.began && options_.durability != "none") die(outcome.failure);
     if (dying_) outcome.failure.code = Code::busy;
-    for (const auto& w : waiters) w(outcome);  // of a load whose rows could not be kept
   }
   finish(h, std::move(waiters), outcome, done);
 }

@@ -63,7 +63,7 @@ void Windows::advance(Window* w, uint64_t sequence) {
 
 void Windows::set(Window* w, uint64_t sequence, uint64_t number) {
   advance(w, sequence);
-  if (sequence + kWidth <= w->highest) return;
+  if (sequence + kWidth <= w->highest || w->applied.test(sequence)) return;
   w->applied.set(sequence);
   if (!number) return;
   if (w->numbers.size() == kRemembered) w->numbers.erase(w->numbers.begin());
@@ -117,6 +117,12 @@ std::vector<Windows::Waiter> Windows::finish(Window* w, uint64_t sequence) {
   std::vector<Waiter> waiters = std::move(at->waiters);
   w->running.erase(at);
   return waiters;
+}
+
+void Windows::applying(ClientId client, uint64_t sequence, uint64_t number) {
+  MutexLock lock(mutex_);
+  const auto found = windows_.find(client);
+  if (found != windows_.end()) set(&found->second, sequence, number);
 }
 
 std::vector<Windows::Waiter> Windows::applied(ClientId client, uint64_t sequence, uint64_t position,

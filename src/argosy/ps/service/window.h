@@ -51,6 +51,9 @@ class ARGOSY_API Windows {
   // known, by whoever calls applied or abandoned, outside of the lock.
   Claim claim(ClientId client, uint64_t sequence, Outcome* outcome, const Waiter& waiter);
   bool has_applied(ClientId client, uint64_t sequence) const;
+  // What save writes from now on says that it was applied; attempts wait still for what it comes
+  // to.
+  void applying(ClientId client, uint64_t sequence, uint64_t number);
   // The waiters are to be called outside of any pass.
   std::vector<Waiter> applied(ClientId client, uint64_t sequence, uint64_t position,
                               uint64_t number = 0);
