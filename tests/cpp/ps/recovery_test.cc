@@ -342,7 +342,7 @@ TEST_F(Recovery, WhoWaitsForASaveIsToldForWhich) {
   std::string error = error_of([&] { d.snapshot(); });
   // By its own limit the save was cancelled, or by ours the wait ended.
   if (!error.empty()) {
-    EXPECT_NE(error.find("waited 0 s for a save"), std::string::npos) << error;
+    EXPECT_NE(error.find(" s for a save"), std::string::npos) << error;
   }
   d.prepare_save(2, there, 0);
   d.pause(2, milliseconds(60000));
