@@ -38,10 +38,18 @@ TEST(Inplace, TheSameHandleAndMemoryWithANewVersion) {
   EXPECT_EQ(x.version(), 2u);
 }
 
-TEST(Inplace, TheResultKeepsTheDtype) {
+TEST(Inplace, WholeNumbersAreNotAddedFractions) {
   Tensor x = counting<int32_t>({3}, 1);
-  inplace("add", {x, number(2.75f)});  // counts as 2
-  EXPECT_EQ(elements<int32_t>(x), (std::vector<int32_t>{3, 4, 5}));
+  EXPECT_NE(error_of(ErrorKind::attribute,
+                     [&] {
+                       inplace("add", {x, number(2.75f)});
+                     })
+                .find("do not mix in place: x is int32[3], the result would be float32"),
+            std::string::npos);
+  EXPECT_EQ(elements<int32_t>(x), (std::vector<int32_t>{1, 2, 3}));
+}
+
+TEST(Inplace, ANarrowResultKeepsItsDtype) {
   Tensor half = Tensor::empty({1}, DType::float16);
   *half.data<float16>() = float16(0.5f);
   inplace("add", {half, number(1)});
