@@ -160,7 +160,6 @@ _BY_REASON = {
         "nn.utils.vector_to_parameters(T(3), nn.Linear(2, 2).parameters())",
         "nn.utils.weight_norm(nn.Linear(2, 2), 'wrong')",
         "nn.utils.remove_weight_norm(nn.Linear(2, 2))",
-        "paddle.distribution.Normal(0.0, 1.0).sample('a')",
         "paddle.fft.fftn(T(4, 4), axes=[0, 0])",
         "paddle.diag_embed(T())",
         "paddle.diff(T())",

@@ -1,7 +1,9 @@
 """Random tensors. For one seed the values are those of Paddle on the CPU."""
 
+import warnings
+
 from argosy import _core
-from argosy._capturing import capturing
+from argosy._capturing import capturing, reads_of_thread
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._programs import mode
@@ -394,7 +396,8 @@ def seed(seed):
         Generator: The default one.
 
     Raises:
-        NotImplementedError: A function is being captured (jit.to_static then runs it as Python).
+        NotImplementedError: A function is being captured, and can be run as Python instead, as
+            jit.to_static does unless full_graph is True: then it counts once, with a warning.
 
     Example:
         >>> _ = argosy.seed(7)
@@ -403,17 +406,18 @@ def seed(seed):
         >>> bool((a == argosy.rand([3])).all())
         True
     """
-    _refuse_in_captures("seed")
+    _once_in_captures("seed")
     _core.seed(int(seed))
     return Generator()
 
 
-def _refuse_in_captures(what):
-    if capturing():
-        raise NotImplementedError(
-            f"[{what}] is called in a function that is captured, whose Program draws on from where the"
-            " generator is. Do this: call it outside of the function."
-        )
+def _once_in_captures(what):
+    if not capturing():
+        return
+    text = f"[{what}] is called in a function that is captured, whose Program draws on from where the generator is"
+    if reads_of_thread() is not None:
+        raise NotImplementedError(f"{text}. Do this: call it outside of the function.")
+    warnings.warn(f"{text}: it counts now, and not in later calls.", stacklevel=3)
 
 
 def _manual_program_seed(seed):
@@ -451,7 +455,7 @@ class Generator:
         Returns:
             Generator: This one.
         """
-        _refuse_in_captures("manual_seed")
+        _once_in_captures("manual_seed")
         _core.seed(int(seed))
         return self
 
