@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the built libargosy.so: names it leaks and thread-local space it takes.
+# Checks the built libraries: names that libargosy.so leaks and thread-local space it takes, how large
+# libargosy_infer.so is.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 library=python/argosy/lib/libargosy.so
@@ -28,6 +29,15 @@ fi
 tls=$(readelf -lW "$library" | awk '$1 == "TLS" {print $6}')
 if ((${tls:-0} > 512)); then
   echo "$library: $((tls)) bytes of thread_local (at most 512); keep big state behind a pointer." >&2
+  status=1
+fi
+
+# What a program that only runs models has to bring along. (The number falls; nobody raises it.)
+infer=python/argosy/lib/libargosy_infer.so
+most=8850000
+size=$(stat -c %s "$infer")
+if ((size > most)); then
+  echo "$infer: $size bytes (at most $most); see loops_smaller in cmake/library.cmake, and leave out what only trains." >&2
   status=1
 fi
 exit $status
