@@ -84,18 +84,15 @@ endif()
 
 # Loops over elements that are as fast without what -O3 does beyond vectors: copies of loops for few
 # elements, for each op, dtype and instruction set. A third smaller. (Measured one by one: arithmetic,
-# casts, activations, norms, copies, scans, sorts and Fourier transforms are slower so.)
+# casts, activations, norms, copies, scans, sorts, reductions and Fourier transforms are slower so.)
 set(loops_smaller $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O2 -ftree-vectorize
   -fvect-cost-model=dynamic --param=max-inline-insns-auto=30 --param=max-inline-insns-single=200
   --param=early-inlining-insns=14 --param=inline-min-speedup=15>)
 list(JOIN loops_smaller ";" loops_smaller)
-foreach(name gemm linalg reduce simd/compare simd/integer simd/math simd/math2 simd/pool simd/reduce
-    simd/softmax)
+foreach(name gemm linalg reduce simd/integer simd/math simd/math2 simd/pool simd/softmax)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/${name}.cc
     APPEND PROPERTY COMPILE_OPTIONS "${loops_smaller}")
 endforeach()
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/simd/reduce.cc
-  APPEND PROPERTY COMPILE_OPTIONS $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-fpeel-loops>)
 
 function(argosy_objects target isa)
   add_library(${target} OBJECT ${ARGN})
