@@ -100,6 +100,31 @@ def test_a_batch_that_is_divided_leaves_sequences_their_axis():
         hook(None, None, argosy.ones([2, 3]))
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        dist.PrepareLayerInput(lambda process_mesh: lambda layer, inputs: inputs),
+        dist.PrepareLayerOutput(lambda process_mesh: lambda layer, inputs, output: output),
+        dist.SequenceParallelBegin(),
+        dist.ConvParallel(),
+        dist.ContextParallel(),
+    ],
+)
+def test_plans_that_divide_no_parameters_take_none(plan):
+    layer = nn.Conv2D(1, 1, 1)
+    with pytest.raises(
+        ValueError, match=r"shard_param_list: expected none.*got \['weight'\]. Do this"
+    ):
+        plan.apply(layer, MESH, ["weight"])
+    plan.apply(layer, MESH, [])
+
+
+def test_context_plans_refuse_grids_of_several_processes():
+    mesh = dist.ProcessMesh([0, 1], ["sep"])
+    with pytest.raises(NotImplementedError, match=r"\[ContextParallel\] .*got one of 2. Do this"):
+        dist.ContextParallel().apply(nn.Linear(2, 2), mesh, [])
+
+
 def test_hooks_of_plans():
     def before(process_mesh):
         return lambda layer, inputs: (inputs[0] * len(process_mesh.dim_names),)

@@ -10,7 +10,7 @@ from argosy import tensor as tensors
 from argosy._core import Tensor
 from argosy._support import WrongTypeError, check_choice
 
-from .api import _placed, shard_tensor
+from .api import _check_place, _placed, shard_tensor
 from .placement import Replicate, Shard
 
 __all__ = []
@@ -119,6 +119,15 @@ def _place_parameters(layer, mesh, names, axes, plan):
         placements = [Replicate()] * mesh.ndim
         placements[_along(mesh)] = Shard(axes[len(weight.shape)])
         shard_tensor(weight, mesh, placements)
+
+
+def _whole_layer(plan, names):
+    """For plans that divide no parameters."""
+    if names:
+        raise ValueError(
+            f"[{type(plan).__name__}] shard_param_list: expected none, as the plan divides no parameters, got"
+            f" {names}. Do this: name the layer in the plan, not a parameter of it."
+        )
 
 
 class ColWiseParallel(PlanBase):
@@ -252,8 +261,12 @@ class PrepareLayerInput(_Prepare):
         Args:
             layer (Layer): at this one.
             process_mesh (ProcessMesh): for fn.
-            shard_param_list (list[str]): no difference.
+            shard_param_list (list[str]): empty.
+
+        Raises:
+            ValueError: shard_param_list is not empty.
         """
+        _whole_layer(self, shard_param_list)
         layer.register_forward_pre_hook(self.fn(process_mesh=process_mesh))
 
 
@@ -278,8 +291,12 @@ class PrepareLayerOutput(_Prepare):
         Args:
             layer (Layer): at this one.
             process_mesh (ProcessMesh): for fn.
-            shard_param_list (list[str]): no difference.
+            shard_param_list (list[str]): empty.
+
+        Raises:
+            ValueError: shard_param_list is not empty.
         """
+        _whole_layer(self, shard_param_list)
         layer.register_forward_post_hook(self.fn(process_mesh=process_mesh))
 
 
@@ -325,11 +342,12 @@ class _Sequences(PlanBase):
         Args:
             layer (Layer): at this one.
             process_mesh (ProcessMesh): the grid; it has an axis 'mp'.
-            shard_param_list (list[str]): no difference.
+            shard_param_list (list[str]): empty.
 
         Raises:
-            ValueError: the grid has no axis 'mp'.
+            ValueError: the grid has no axis 'mp', or shard_param_list is not empty.
         """
+        _whole_layer(self, shard_param_list)
         _along(process_mesh)
         if self._before is not None:
             layer.register_forward_pre_hook(self._hook(self._before, process_mesh, False))
@@ -433,12 +451,13 @@ class ConvParallel(PlanBase):
         Args:
             layer (Conv2D): at this one.
             process_mesh (ProcessMesh): the grid; it has an axis 'mp'.
-            shard_param_list (list[str]): no difference.
+            shard_param_list (list[str]): empty.
 
         Raises:
-            ValueError: the grid has no axis 'mp'.
+            ValueError: the grid has no axis 'mp', or shard_param_list is not empty.
             TypeError: the layer is no Conv2D.
         """
+        _whole_layer(self, shard_param_list)
         _along(process_mesh)
         if not isinstance(layer, nn.Conv2D):
             raise TypeError(
@@ -462,11 +481,15 @@ class _Context(PlanBase):
         Args:
             layer (Layer): it.
             process_mesh (ProcessMesh): the grid, of one process.
-            shard_param_list (list[str]): no difference.
+            shard_param_list (list[str]): empty.
 
         Raises:
+            ValueError: shard_param_list is not empty.
+            NotImplementedError: the grid has several processes.
             TypeError: it is no layer.
         """
+        _whole_layer(self, shard_param_list)
+        _check_place(type(self).__name__, process_mesh, [])
         if not isinstance(layer, nn.Layer):
             raise TypeError(
                 f"[{type(self).__name__}] layer: expected a Layer, got {type(layer).__name__}. Do this: name"
