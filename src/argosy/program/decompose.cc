@@ -1,21 +1,13 @@
-#include <algorithm>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "argosy/op/dispatch.h"
-#include "argosy/op/names.h"
 #include "argosy/program/attributes.h"
-#include "argosy/program/builder.h"
 #include "argosy/program/edit.h"
+#include "argosy/program/parts.h"
 
 namespace argosy::program {
 namespace {
-
-Tensor copied(const Tensor& t) {
-  static const op::OpDef& assign = op::get(op::names::kAssign);
-  return std::move(op::dispatch(assign, op::Inputs({&t, 1}), assign.attrs->defaults)[0]);
-}
 
 // Of what an operation has for arguments: tensors that stand for them in the innermost block.
 class Arguments {
@@ -94,29 +86,7 @@ class Decomposer {
     if (!o.op->compose || !o.op->writes.empty() || !o.updated_inputs().empty()) return {};
     Draft draft = recorded(o);
     if (!draft.block || !fits(draft, o)) return {};
-    std::map<const Value*, Ref<Value>> actual;
-    size_t next = 0;
-    for (const Ref<Value>& v : o.operands)
-      if (v) actual[draft.block->arguments[next++].get()] = v;
-    for (auto& [outer, argument] : draft.captures) actual[argument.get()] = bring(b, outer);
-    for (size_t i = 0; i < o.results.size(); ++i)
-      if (draft.block->yields[i]) actual[draft.block->yields[i].get()] = o.results[i];
-    auto replace = [&](Ref<Value>& v) {
-      if (auto it = actual.find(v.get()); v && it != actual.end()) v = it->second;
-    };
-    auto parts = std::move(draft.block->operations);
-    draft.block->operations.clear();
-    for (auto& part : parts) {
-      for (Ref<Value>& v : part->operands) replace(v);
-      for (Ref<Value>& v : part->results) {
-        replace(v);
-        v->block = &b;
-        v->producer = part.get();
-      }
-      part->parent = &b;
-      part->location = o.location;
-    }
-    return parts;
+    return take_parts(p_, b, o, o.operands, draft);
   }
 
   // The composition as a block: arguments are the operands that are there, yields the results (null
@@ -149,21 +119,7 @@ class Decomposer {
     const op::GradMode on(true);
     Tensors out = o.op->compose(op::Inputs(given.tensors, o.ends.empty() ? nullptr : o.ends.data()),
                                 given.attrs.get());
-    std::vector<const Value*> seen;
-    std::vector<Tensor> yields;
-    for (Tensor& t : out) {
-      if (!t.defined()) continue;
-      const Value* v = builder_.current(t).get();
-      if (!v->producer || std::find(seen.begin(), seen.end(), v) != seen.end()) t = copied(t);
-      seen.push_back(builder_.current(t).get());
-      yields.push_back(t);
-    }
-    Draft draft = builder_.end_block(yields);
-    std::vector<Ref<Value>> places(o.results.size());
-    for (size_t i = 0, next = 0; i < out.size() && i < places.size(); ++i)
-      if (out[i].defined()) places[i] = draft.block->yields[next++];
-    draft.block->yields = std::move(places);
-    return draft;
+    return end_parts(builder_, std::move(out), o.results.size());
   }
 
   // May the composition take the place? Not where it writes, reads what only a block that is being
@@ -183,21 +139,6 @@ class Decomposer {
 
   // Of parts that are opened in turn nobody counted.
   bool is_used(const Value& v) const { return v.id >= used_.size() || used_[v.id] > 0; }
-
-  // A value of the main block as block b sees it: one more operand of all operations around.
-  Ref<Value> bring(Block& b, const Ref<Value>& outer) {
-    if (outer->block == &b || !b.owner) return outer;
-    Operation& owner = *b.owner;
-    Ref<Value> here = bring(*owner.parent, outer), mine;
-    owner.operands.push_back(here);
-    for (const auto& inner : owner.blocks) {
-      Ref<Value> argument = p_.make_value(here->shape, here->dtype, here->layout);
-      argument->block = inner.get();
-      inner->arguments.push_back(argument);
-      if (inner.get() == &b) mine = argument;
-    }
-    return mine;
-  }
 
   Program& p_;
   Builder& builder_;

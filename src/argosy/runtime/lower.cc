@@ -1,16 +1,14 @@
 #include "argosy/runtime/lower.h"
 
 #include <algorithm>
-#include <map>
 #include <typeinfo>
 
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/host_work.h"
-#include "argosy/op/names.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
-#include "argosy/program/builder.h"
+#include "argosy/program/parts.h"
 #include "argosy/runtime/places.h"
 
 namespace argosy::runtime {
@@ -70,11 +68,6 @@ bool communicates(const Block& b) {
 }
 
 namespace {
-
-Tensor copied(const Tensor& t) {
-  static const op::OpDef& assign = op::get(op::names::kAssign);
-  return std::move(op::dispatch(assign, op::Inputs({&t, 1}), assign.attrs->defaults)[0]);
-}
 
 void prune_block(Block& block, std::vector<bool>& live) {
   for (const Ref<Value>& v : block.yields)
@@ -247,31 +240,9 @@ class Specializer {
     if (!is_opened(*o.op, op::Inputs(protos, ends), o.attrs.get(), place_)) return false;
 
     program::Draft draft = record_parts(o, ends);
-    // Arguments of the draft become the operands, what it yields the results.
-    std::map<const Value*, Ref<Value>> actual;
-    size_t next = 0;
-    for (const Ref<Value>& v : o.inputs())
-      if (v) actual[draft.block->arguments[next++].get()] = v;
-    for (auto& [outer, argument] : draft.captures) actual[argument.get()] = bring(b, outer);
-    for (size_t i = 0; i < o.results.size(); ++i)
-      if (draft.block->yields[i]) actual[draft.block->yields[i].get()] = o.results[i];
-    auto replace = [&](Ref<Value>& v) {
-      if (auto it = actual.find(v.get()); v && it != actual.end()) v = it->second;
-    };
+    auto parts = program::take_parts(p_, b, o, o.inputs(), draft);
     if (known_.size() < p_.value_count()) known_.resize(p_.value_count());
-    auto parts = std::move(draft.block->operations);
-    draft.block->operations.clear();
-    for (auto& part : parts) {
-      for (Ref<Value>& v : part->operands) replace(v);
-      for (Ref<Value>& v : part->results) {
-        replace(v);
-        v->block = &b;
-        v->producer = part.get();
-      }
-      part->parent = &b;
-      part->location = o.location;
-      operation(b, std::move(part));
-    }
+    for (auto& part : parts) operation(b, std::move(part));
     return true;
   }
 
@@ -281,47 +252,18 @@ class Specializer {
     program::Builder& builder = p_.builder();
     builder.begin_block();
     try {
-      std::vector<Tensor> in, yields;
+      std::vector<Tensor> in;
       for (const Ref<Value>& v : o.inputs())
         in.push_back(v ? builder.argument(program::handle(v)) : Tensor());
       builder.role = o.role;
       program::Recording recording(p_.shared_from_this());
       op::GradMode off(false);
       Tensors out = o.op->compose(op::Inputs(in, ends), o.attrs.get());
-      std::vector<const Value*> seen;
-      for (const Tensor& t : in) seen.push_back(program::value_of(t));
-      for (Tensor& t : out) {
-        if (!t.defined()) continue;
-        const Value* v = builder.current(t).get();
-        if (!v->producer || std::find(seen.begin(), seen.end(), v) != seen.end()) t = copied(t);
-        seen.push_back(program::value_of(t));
-        yields.push_back(t);
-      }
-      program::Draft draft = builder.end_block(yields);
-      std::vector<Ref<Value>> places(o.results.size());
-      for (size_t i = 0, next = 0; i < out.size() && i < places.size(); ++i)
-        if (out[i].defined()) places[i] = draft.block->yields[next++];
-      draft.block->yields = std::move(places);
-      return draft;
+      return program::end_parts(builder, std::move(out), o.results.size());
     } catch (...) {
       builder.abandon_block();
       throw;
     }
-  }
-
-  // A value of the main block as block b sees it: one more operand of all operations around.
-  Ref<Value> bring(Block& b, const Ref<Value>& outer) {
-    if (outer->block == &b) return outer;
-    Operation& owner = *b.owner;
-    Ref<Value> here = bring(*owner.parent, outer), mine;
-    owner.operands.push_back(here);
-    for (const auto& inner : owner.blocks) {
-      Ref<Value> argument = p_.make_value(here->shape, here->dtype, here->layout);
-      argument->block = inner.get();
-      inner->arguments.push_back(argument);
-      if (inner.get() == &b) mine = argument;
-    }
-    return mine;
   }
 
   Program& p_;
