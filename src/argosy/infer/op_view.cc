@@ -74,27 +74,21 @@ void OpView::unsupported(const char* what) const {
 
 OpenedOp open_op(program::Program& program, const Operation& o) {
   program::Builder& b = program.builder();
-  b.begin_block();
-  program::Draft draft;
+  program::OpenBlock block(b);
   std::vector<Ref<Value>> given;
-  try {
-    auto argument = [&](const Ref<Value>& v) {
-      if (!v) return Tensor();
-      given.push_back(v);
-      return b.argument(program::handle(v));
-    };
-    std::vector<Tensor> in, elements;
-    for (const Ref<Value>& v : o.inputs()) in.push_back(argument(v));
-    for (const Ref<Value>& v : o.attr_values()) elements.push_back(argument(v));
-    const op::AttrBox attrs = program::attributes(o, elements);
-    const op::Inputs inputs(in, o.ends.empty() ? nullptr : o.ends.data());
-    const program::Recording recording(program.shared_from_this());
-    const Tensors out = o.op->compose(inputs, attrs.get());
-    draft = b.end_block(std::span(out.begin(), out.size()));
-  } catch (...) {
-    b.abandon_block();
-    throw;
-  }
+  auto argument = [&](const Ref<Value>& v) {
+    if (!v) return Tensor();
+    given.push_back(v);
+    return b.argument(program::handle(v));
+  };
+  std::vector<Tensor> in, elements;
+  for (const Ref<Value>& v : o.inputs()) in.push_back(argument(v));
+  for (const Ref<Value>& v : o.attr_values()) elements.push_back(argument(v));
+  const op::AttrBox attrs = program::attributes(o, elements);
+  const op::Inputs inputs(in, o.ends.empty() ? nullptr : o.ends.data());
+  const program::Recording recording(program.shared_from_this());
+  const Tensors out = o.op->compose(inputs, attrs.get());
+  program::Draft draft = block.end(std::span(out.begin(), out.size()));
   OpenedOp opened{std::move(draft.block), {}};
   for (size_t i = 0; i < given.size(); ++i)
     opened.arguments.emplace_back(opened.block->arguments[i], given[i]);

@@ -175,6 +175,44 @@ class ARGOSY_API Builder {
   };
 };
 
+// A block that is built while this lives, abandoned unless it is ended: an error on the way leaves
+// the Program without it.
+class ARGOSY_API OpenBlock {
+ public:
+  explicit OpenBlock(Builder& builder) : builder_(builder) { builder.begin_block(); }
+  ~OpenBlock() {
+    if (open_) builder_.abandon_block();
+  }
+  OpenBlock(const OpenBlock&) = delete;
+  OpenBlock& operator=(const OpenBlock&) = delete;
+  Draft end(std::span<const Tensor> yields) {
+    Draft draft = builder_.end_block(yields);
+    open_ = false;
+    return draft;
+  }
+
+ private:
+  Builder& builder_;
+  bool open_ = true;
+};
+
+// While alive, what is appended has this role and segment.
+class RoleScope {
+ public:
+  RoleScope(Builder& builder, Role role, uint32_t segment)
+      : builder_(builder),
+        role_(std::exchange(builder.role, role)),
+        segment_(std::exchange(builder.segment, segment)) {}
+  ~RoleScope() { builder_.role = role_, builder_.segment = segment_; }
+  RoleScope(const RoleScope&) = delete;
+  RoleScope& operator=(const RoleScope&) = delete;
+
+ private:
+  Builder& builder_;
+  Role role_;
+  uint32_t segment_;
+};
+
 // While alive, every op of this thread is recorded into `program`; null: ops run at once again.
 // as_eager: see Builder.
 class ARGOSY_API Recording {

@@ -93,33 +93,23 @@ class Decomposer {
   // where it makes none), each made by an operation of its own. No block where what the operation
   // was given cannot be computed by parts.
   Draft recorded(const Operation& o) {
-    const Role role = std::exchange(builder_.role, o.role);
-    const uint32_t segment = std::exchange(builder_.segment, o.segment);
-    builder_.begin_block();
-    Draft draft;
+    const RoleScope as_before(builder_, o.role, o.segment);
     try {
-      draft = record_open(o);
+      return record_open(o);
     } catch (const Error& e) {
-      builder_.abandon_block();
-      builder_.role = role, builder_.segment = segment;
       if (e.kind() != ErrorKind::not_implemented) throw;
       return {};
-    } catch (...) {
-      builder_.abandon_block();
-      builder_.role = role, builder_.segment = segment;
-      throw;
     }
-    builder_.role = role, builder_.segment = segment;
-    return draft;
   }
 
   Draft record_open(const Operation& o) {
+    OpenBlock block(builder_);
     Arguments given(builder_, o);
     const Recording recording(p_.shared_from_this());
     const op::GradMode on(true);
     Tensors out = o.op->compose(op::Inputs(given.tensors, o.ends.empty() ? nullptr : o.ends.data()),
                                 given.attrs.get());
-    return end_parts(builder_, std::move(out), o.results.size());
+    return end_parts(builder_, block, std::move(out), o.results.size());
   }
 
   // May the composition take the place? Not where it writes, reads what only a block that is being

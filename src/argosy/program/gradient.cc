@@ -295,7 +295,7 @@ void Differentiator::backward_if(Operation& o, const std::vector<Tensor>& dys) {
   Draft drafts[2];
   for (size_t side = 0; side < 2; ++side) {
     const Block& block = *o.blocks[side];
-    b_.begin_block();
+    OpenBlock recorded(b_);
     Builder::Open& open = b_.open_.back();
     open.foreign = &block;
     for (size_t i = 0; i < block.arguments.size(); ++i)
@@ -310,7 +310,7 @@ void Differentiator::backward_if(Operation& o, const std::vector<Tensor>& dys) {
       yields.push_back(d.defined() ? ops::rows_to_dense(d) : zeros(o.operands[i]));
     }
     grads_ = std::move(outer);
-    drafts[side] = b_.end_block(yields);
+    drafts[side] = recorded.end(yields);
   }
   if (!drafts[0].saved.empty() || !drafts[1].saved.empty()) {
     Ref<Value> bundle = b_.program().make_value({kUnknown}, DType::float32, Layout::tensor_array);
@@ -403,7 +403,7 @@ Draft Differentiator::back_over_round(const Operation& o, const LoopArguments& a
                                       const std::vector<Tensor>& init, Ref<Value>* round) {
   const Block& body = *o.blocks[1];
   const auto& [moving, fixed] = arguments;
-  b_.begin_block();
+  OpenBlock recorded(b_);
   Builder::Open& open = b_.open_.back();
   open.foreign = &body;
   for (size_t i = o.results.size(); i < body.arguments.size(); ++i)
@@ -432,7 +432,7 @@ Draft Differentiator::back_over_round(const Operation& o, const LoopArguments& a
                      : (d.layout() == Layout::row_sparse ? ops::add_rows(both) : ops::add(sum, d)));
   }
   grads_ = std::move(outer);
-  return b_.end_block(yields);
+  return recorded.end(yields);
 }
 
 // Takes what a round saved out of the array of all rounds' arrays.
@@ -462,12 +462,12 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
   // The counter moved the operands behind the carried ones by one.
   for (size_t& i : fixed) init.push_back(zeros(o.operands[++i]));
 
-  b_.begin_block();
+  OpenBlock recorded(b_);
   std::vector<Tensor> in_cond;
   for (const Tensor& t : init) in_cond.push_back(b_.argument(t));
   const Tensor more[] = {
       ops::greater_than(in_cond[0], ops::constant(op::Scalar(int64_t{0}), DType::int64))};
-  Draft condition = b_.end_block(more);
+  Draft condition = recorded.end(more);
 
   Ref<Value> round;
   Draft back = back_over_round(o, arguments, init, &round);
@@ -509,7 +509,8 @@ Tensors Builder::gradients(std::span<const Tensor> targets, std::span<const Tens
   }
   const size_t count = top().operations.size();
   d.mark(top(), count);
-  const Role before = std::exchange(role, Role::backward);
+  p_.changed();  // also where a rule raises on the way
+  const RoleScope backward(*this, Role::backward, segment);
   for (size_t i = 0; i < targets.size(); ++i) {
     Ref<Value> v = current(targets[i]);
     if (!d.active(v)) continue;
@@ -521,8 +522,6 @@ Tensors Builder::gradients(std::span<const Tensor> targets, std::span<const Tens
     d.add(v, dy.defined() ? dy : ops::ones_like(handle(v)));
   }
   d.backward(top(), count);
-  role = before;
-  p_.changed();
   Tensors result;
   for (const auto& [first, now] : places) {
     Tensor g = d.grad(first);

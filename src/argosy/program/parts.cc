@@ -32,7 +32,7 @@ Ref<Value> bring(Program& p, Block& b, const Ref<Value>& outer) {
 
 }  // namespace
 
-Draft end_parts(Builder& builder, Tensors out, size_t results) {
+Draft end_parts(Builder& builder, OpenBlock& block, Tensors out, size_t results) {
   // Of the block's own operations only: arguments, and what another result is, are copied.
   std::vector<const Value*> seen;
   std::vector<Tensor> yields;
@@ -43,7 +43,7 @@ Draft end_parts(Builder& builder, Tensors out, size_t results) {
     seen.push_back(builder.current(t).get());
     yields.push_back(t);
   }
-  Draft draft = builder.end_block(yields);
+  Draft draft = block.end(yields);
   std::vector<Ref<Value>> places(results);
   for (size_t i = 0, next = 0; i < out.size() && i < places.size(); ++i)
     if (out[i].defined()) places[i] = draft.block->yields[next++];

@@ -8,10 +8,10 @@
 // What an operation is composed of, recorded as a block and put in its place.
 namespace argosy::program {
 
-// Ends the block that `builder` is building, whose arguments stand for what an operation of
+// Ends a block that `builder` is building, whose arguments stand for what an operation of
 // `results` results was given, and in which its composition gave `out`. Each result that is there
 // is made by an operation of its own; yields are null at the places of others.
-Draft end_parts(Builder& builder, Tensors out, size_t results);
+Draft end_parts(Builder& builder, OpenBlock& block, Tensors out, size_t results);
 
 // The operations of such a block, as operations of b that make o's results themselves: arguments
 // become `given` (those that are there), and what was captured operands of all operations around.

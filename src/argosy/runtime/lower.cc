@@ -250,20 +250,15 @@ class Specializer {
   // where it makes none), each made by an operation of its own.
   program::Draft record_parts(const Operation& o, const uint32_t* ends) {
     program::Builder& builder = p_.builder();
-    builder.begin_block();
-    try {
-      std::vector<Tensor> in;
-      for (const Ref<Value>& v : o.inputs())
-        in.push_back(v ? builder.argument(program::handle(v)) : Tensor());
-      builder.role = o.role;
-      program::Recording recording(p_.shared_from_this());
-      op::GradMode off(false);
-      Tensors out = o.op->compose(op::Inputs(in, ends), o.attrs.get());
-      return program::end_parts(builder, std::move(out), o.results.size());
-    } catch (...) {
-      builder.abandon_block();
-      throw;
-    }
+    program::OpenBlock block(builder);
+    std::vector<Tensor> in;
+    for (const Ref<Value>& v : o.inputs())
+      in.push_back(v ? builder.argument(program::handle(v)) : Tensor());
+    const program::RoleScope as_before(builder, o.role, builder.segment);
+    program::Recording recording(p_.shared_from_this());
+    op::GradMode off(false);
+    Tensors out = o.op->compose(op::Inputs(in, ends), o.attrs.get());
+    return program::end_parts(builder, block, std::move(out), o.results.size());
   }
 
   Program& p_;

@@ -127,3 +127,38 @@ def test_static_pylayer():
     assert run([y, g, plain], x=one(3)) == [9, 14, 9]
     with pytest.raises(TypeError, match="forward_fn"):
         static.nn.static_pylayer(3, [x])
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_a_refused_gradient_leaves_the_program_as_it_was(loop):
+    """Of an op in a branch or a loop: what comes next belongs to the Program, as forward."""
+    x = static.data("x", [4, 2, 5], "float32")
+    x.stop_gradient = False
+    label = argosy.full([2, 2], 1, "int32")
+    lengths = argosy.full([2], 4, "int64"), argosy.full([2], 2, "int64")
+
+    def loss(v):
+        return nn.functional.ctc_loss(v, label, *lengths)
+
+    if loop:
+        rounds = static.data("rounds", [1], "int32")
+        _, total = static.nn.while_loop(
+            lambda i, total: i < rounds,
+            lambda i, total: [i + 1, total + loss(x * total)],
+            [argosy.zeros([1], "int32"), argosy.ones([1])],
+        )
+    else:
+        total = static.nn.cond(x.sum() > 0, lambda: loss(x), lambda: x.sum())
+    (g,) = static.gradients(total, x)
+    with pytest.raises(NotImplementedError, match="no second derivative"):
+        static.gradients((g * g).sum(), x)
+    y = static.nn.fc(x.sum([1, 2]).unsqueeze(0), 1, weight_attr=argosy.ParamAttr("w"), bias_attr=False)
+    ops = static.default_main_program().clone(for_test=True).global_block().ops
+    assert "w" in [name for o in ops for name in o.input_arg_names]
+    exe = static.Executor()
+    exe.run(static.default_startup_program())
+    feed = {"x": np.ones([4, 2, 5], "float32")}
+    if loop:
+        feed["rounds"] = np.array([2], "int32")
+    w, found = exe.run(feed=feed, fetch_list=["w", y])
+    np.testing.assert_allclose(found, [10 * w.sum(0)], rtol=1e-5)

@@ -19,22 +19,13 @@ struct Branch {
 };
 
 Branch record(const Node& n, const file::Graph& graph) {
-  program::Builder& b = n.session.builder();
   Branch branch;
-  b.begin_block();
-  try {
-    for (const Item& item : n.session.run(graph, {})) {
-      branch.tensors = branch.tensors && item.kind == Item::Kind::tensor;
-      branch.yields.push_back(item.tensor);
-    }
-  } catch (...) {
-    b.abandon_block();
-    throw;
+  program::OpenBlock block(n.session.builder());
+  for (const Item& item : n.session.run(graph, {})) {
+    branch.tensors = branch.tensors && item.kind == Item::Kind::tensor;
+    branch.yields.push_back(item.tensor);
   }
-  if (branch.tensors)
-    branch.draft = b.end_block(branch.yields);
-  else
-    b.abandon_block();
+  if (branch.tensors) branch.draft = block.end(branch.yields);
   return branch;
 }
 

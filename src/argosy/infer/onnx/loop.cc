@@ -9,24 +9,6 @@ namespace {
 constexpr int64_t kFewRounds = 8;
 constexpr int64_t kMostRounds = 4096;  // that are unrolled where nothing else will do
 
-// A block of the builder, left again if something is thrown.
-class Block {
- public:
-  explicit Block(program::Builder& b) : b_(b) { b.begin_block(); }
-  ~Block() {
-    if (open_) b_.abandon_block();
-  }
-  Block(const Block&) = delete;
-  program::Draft end(std::span<const Tensor> yields) {
-    open_ = false;
-    return b_.end_block(yields);
-  }
-
- private:
-  program::Builder& b_;
-  bool open_ = true;
-};
-
 struct CannotRecord {};  // a body carries what no value of a Program is
 
 Tensor int_constant(int64_t v) {
@@ -122,7 +104,7 @@ class Recorder {
   bool settle() {
     std::vector<std::pair<size_t, std::vector<int64_t>>> changed;
     {
-      Block block(b_);
+      program::OpenBlock block(b_);
       const Round round = round_of(arguments());
       for (size_t i = 0; i < round.carried.size(); ++i) {
         const Tensor &before = init_[2 + i], &after = round.carried[i].tensor;
@@ -146,7 +128,7 @@ class Recorder {
   }
 
   program::Draft record_condition() {
-    Block block(b_);
+    program::OpenBlock block(b_);
     const std::vector<Tensor> a = arguments();
     const Tensor more = loop_.count.defined()
                             ? ops::logical_and(a[1], ops::less_than(a[0], scalar(loop_.count)))
@@ -155,7 +137,7 @@ class Recorder {
   }
 
   program::Draft record_body() {
-    Block block(b_);
+    program::OpenBlock block(b_);
     const std::vector<Tensor> a = arguments();
     const Round round = round_of(a);
     std::vector<Tensor> yields{ops::add(a[0], int_constant(1)),

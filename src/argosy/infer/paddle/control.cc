@@ -71,7 +71,7 @@ void conditional_block(const Node& n) {
   std::vector<Tensor> yields, others;
   program::Draft then_block, else_block;
   {
-    Recorded block(s.builder());
+    program::OpenBlock block(s.builder());
     const Session::Ran ran = s.run(blocks[0], {});
     for (const std::string& name : s.written_by(blocks[0])) {
       const auto it = ran.items.find(name);
@@ -86,7 +86,7 @@ void conditional_block(const Node& n) {
     then_block = block.end(yields);
   }
   {
-    Recorded block(s.builder());
+    program::OpenBlock block(s.builder());
     for (size_t i = 0; i < names.size(); ++i) {
       const Item* before = s.find(names[i]);
       const bool fits =
@@ -117,11 +117,11 @@ void select_input(const Node& n) {
     n.need_value(mask, "a choice of tensors of different types or numbers of dimensions");
   program::Draft then_block, else_block;
   {
-    Recorded block(s.builder());
+    program::OpenBlock block(s.builder());
     then_block = block.end({&yes.tensor, 1});
   }
   {
-    Recorded block(s.builder());
+    program::OpenBlock block(s.builder());
     else_block = block.end({&no.tensor, 1});
   }
   n.out("Out",
@@ -145,7 +145,7 @@ void region_if(const Node& n) {
   }
   program::Draft drafts[2];
   for (size_t k = 0; k < 2; ++k) {
-    Recorded block(s.builder());
+    program::OpenBlock block(s.builder());
     const Session::Ran ran = s.run(blocks[k], {});
     std::vector<Tensor> yields;
     for (const Item& item : ran.yields) {
@@ -179,13 +179,13 @@ class LoopRecorder {
       if (i == kMostTries) n_.unsupported("a loop whose sizes do not settle");
     program::Draft condition;
     {
-      Recorded block(b_);
+      program::OpenBlock block(b_);
       const Tensor more = as_condition(arguments()[0]);
       condition = block.end({&more, 1});
     }
     program::Draft body;
     {
-      Recorded block(b_);
+      program::OpenBlock block(b_);
       body = block.end(round(false));
     }
     return b_.append_while(loop_.init, std::move(condition), std::move(body));
@@ -223,7 +223,7 @@ class LoopRecorder {
     std::vector<std::pair<size_t, std::vector<int64_t>>> changed;
     std::vector<std::pair<size_t, Tensor>> reformed;
     {
-      Recorded block(b_);
+      program::OpenBlock block(b_);
       const std::vector<Tensor> after = round(true);
       for (size_t i = 0; i < after.size(); ++i) {
         const Tensor& before = loop_.init[i];

@@ -109,22 +109,4 @@ class Session {
   std::unordered_map<const TensorImpl*, std::pair<Tensor, op::IntArray>> numbers_;
 };
 
-// A block of the builder, left again if something is thrown.
-class Recorded {
- public:
-  explicit Recorded(program::Builder& b) : b_(b) { b.begin_block(); }
-  ~Recorded() {
-    if (open_) b_.abandon_block();
-  }
-  Recorded(const Recorded&) = delete;
-  program::Draft end(std::span<const Tensor> yields) {
-    open_ = false;
-    return b_.end_block(yields);
-  }
-
- private:
-  program::Builder& b_;
-  bool open_ = true;
-};
-
 }  // namespace argosy::infer::paddle

@@ -62,7 +62,7 @@ Stepped run_steps(
     return step(a[0], {a.begin() + 1, a.begin() + 1 + static_cast<std::ptrdiff_t>(states.size())});
   };
   {
-    Recorded block(b);
+    program::OpenBlock block(b);
     const Step tried = run(arguments());
     if (tried.out.defined()) form = Tensor::describe(tried.out.shape(), tried.out.dtype());
   }
@@ -72,12 +72,12 @@ Stepped run_steps(
   }
   program::Draft condition, body;
   {
-    Recorded block(b);
+    program::OpenBlock block(b);
     const Tensor more = ops::less_than(arguments()[0], count);
     condition = block.end({&more, 1});
   }
   {
-    Recorded block(b);
+    program::OpenBlock block(b);
     const std::vector<Tensor> a = arguments();
     Step made = run(a);
     std::vector<Tensor> yields{ops::add(a[0], integer(1))};
