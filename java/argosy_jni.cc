@@ -79,7 +79,7 @@ class Elements {
 bool set_options(JNIEnv* env, argosy_options* options, const std::string& model,
                  const std::string& weights, bool in_memory, const std::string& program_bytes,
                  const std::string& weight_bytes, jint threads, jlong memory_limit,
-                 jlong kept_shapes, jboolean optimize) {
+                 jdouble time_limit, jlong kept_shapes, jboolean optimize) {
   const char* beside = weights.empty() ? nullptr : weights.c_str();
   if (!ok(env, in_memory ? argosy_options_set_model_memory(options, program_bytes.data(),
                                                            program_bytes.size(),
@@ -90,6 +90,7 @@ bool set_options(JNIEnv* env, argosy_options* options, const std::string& model,
   if (memory_limit &&
       !ok(env, argosy_options_set_memory_limit(options, static_cast<size_t>(memory_limit))))
     return false;
+  if (time_limit && !ok(env, argosy_options_set_time_limit(options, time_limit))) return false;
   if (kept_shapes &&
       !ok(env, argosy_options_set_kept_shapes(options, static_cast<size_t>(kept_shapes))))
     return false;
@@ -104,15 +105,15 @@ JNIEXPORT jlong JNICALL Java_org_argosy_infer_Native_create(JNIEnv* env, jclass,
                                                             jbyteArray weights,
                                                             jbyteArray program_bytes,
                                                             jbyteArray weight_bytes, jint threads,
-                                                            jlong memory_limit, jlong kept_shapes,
-                                                            jboolean optimize) {
+                                                            jlong memory_limit, jdouble time_limit,
+                                                            jlong kept_shapes, jboolean optimize) {
   const std::string path = bytes_of(env, model), beside = bytes_of(env, weights);
   const std::string program = bytes_of(env, program_bytes), values = bytes_of(env, weight_bytes);
   argosy_options* options = nullptr;
   argosy_predictor* predictor = nullptr;
   if (!ok(env, argosy_options_create(ARGOSY_ABI_VERSION, &options))) return 0;
   if (set_options(env, options, path, beside, program_bytes != nullptr, program, values, threads,
-                  memory_limit, kept_shapes, optimize))
+                  memory_limit, time_limit, kept_shapes, optimize))
     ok(env, argosy_predictor_create(options, &predictor));
   argosy_options_destroy(options);
   return reinterpret_cast<jlong>(predictor);

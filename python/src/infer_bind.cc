@@ -5,6 +5,7 @@
 #include "functions.h"
 #include "program.h"
 #include "python.h"
+#include "shared_capsule.h"
 
 // Functions of argosy._core over predictors, which Python holds as capsules.
 namespace argosy::python {
@@ -67,6 +68,8 @@ Options options_of(PyObject* dict) {
       options.plans = static_cast<size_t>(to_int(value));
     else if (name == "memory_limit")
       options.memory_limit = static_cast<size_t>(to_int(value));
+    else if (name == "time_limit")
+      options.time_limit = to_double(value);
     else
       ARGOSY_THROW(type) << "[infer_load] there is no option '" << name << "'.";
   }
@@ -175,6 +178,11 @@ PyObject* f_run(Args a) {
   Py_RETURN_NONE;
 }
 
+PyObject* f_interrupt(Args a) {
+  predictor_of(a[0]).interrupt();
+  Py_RETURN_NONE;
+}
+
 // (predictor, i): the output, or None before a run.
 PyObject* f_output(Args a) {
   const Predictor& p = predictor_of(a[0]);
@@ -208,21 +216,15 @@ PyObject* f_plan(Args a) {
   return check(PyUnicode_FromString(plan->print().c_str()));
 }
 
-PyMethodDef functions[] = {FUNCTION("infer_load", f_load, 1),
-                           FUNCTION("infer_clone", f_clone, 1),
-                           FUNCTION("infer_ports", f_ports, 1),
-                           FUNCTION("infer_copy_in", f_copy_in, 3),
-                           FUNCTION("infer_read", f_read, 1),
-                           FUNCTION("infer_reshape", f_reshape, 3),
-                           FUNCTION("infer_share", f_share, 3),
-                           FUNCTION("infer_input", f_input, 2),
-                           FUNCTION("infer_run", f_run, 1),
-                           FUNCTION("infer_output", f_output, 2),
-                           FUNCTION("infer_copy_out", f_copy_out, 2),
-                           FUNCTION("infer_release", f_release, 1),
-                           FUNCTION("infer_program", f_program, 1),
-                           FUNCTION("infer_plan", f_plan, 1),
-                           {}};
+PyMethodDef functions[] = {
+    FUNCTION("infer_load", f_load, 1),       FUNCTION("infer_clone", f_clone, 1),
+    FUNCTION("infer_ports", f_ports, 1),     FUNCTION("infer_copy_in", f_copy_in, 3),
+    FUNCTION("infer_read", f_read, 1),       FUNCTION("infer_reshape", f_reshape, 3),
+    FUNCTION("infer_share", f_share, 3),     FUNCTION("infer_input", f_input, 2),
+    FUNCTION("infer_run", f_run, 1),         FUNCTION("infer_interrupt", f_interrupt, 1),
+    FUNCTION("infer_output", f_output, 2),   FUNCTION("infer_copy_out", f_copy_out, 2),
+    FUNCTION("infer_release", f_release, 1), FUNCTION("infer_program", f_program, 1),
+    FUNCTION("infer_plan", f_plan, 1),       {}};
 
 }  // namespace
 

@@ -82,6 +82,7 @@ class Config(Absent):
         self._without = []
         self._plans = 32
         self._memory_limit = 0
+        self._time_limit = 0.0
         self._log = True
         self._profile = False
         if len(args) > 2:
@@ -361,6 +362,27 @@ class Config(Absent):
         self._plans = capacity or 32
 
     set_onednn_cache_capacity = set_mkldnn_cache_capacity
+
+    def set_run_time_limit(self, seconds):
+        """How long a run may take: one that takes longer raises TimeoutError.
+
+        It is looked at between the steps of a run, and in every round of its loops.
+
+        Args:
+            seconds (float): The limit; 0: none.
+
+        Raises:
+            ValueError: it is negative, or no number.
+
+        Example:
+            >>> argosy.inference.Config().set_run_time_limit(1.5)
+        """
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+            raise ValueError(
+                f"[Config.set_run_time_limit] expected 0 or more seconds, got {seconds!r}. Do this:"
+                " pass a number; 0 is no limit."
+            )
+        self._time_limit = float(seconds)
 
     def enable_memory_optim(self, x=True):
         """Memory of runs is always planned: False has no effect.
@@ -733,4 +755,5 @@ class Config(Absent):
             "without": self._without,
             "plans": self._plans,
             "memory_limit": self._memory_limit,
+            "time_limit": self._time_limit,
         }

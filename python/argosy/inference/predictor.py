@@ -328,6 +328,7 @@ class Predictor:
         (['x'], ['output_0'])
         >>> predictor.get_input_handle("x").copy_from_cpu(np.float32([[-1, 1]]))
         >>> other = predictor.clone()
+        >>> predictor.interrupt()  # nothing is under way
         >>> predictor.run()
         True
         >>> predictor.get_output_handle("output_0").copy_to_cpu().tolist()
@@ -436,6 +437,13 @@ class Predictor:
                 self._inputs[name].share_external_data(value)
             _core.infer_run(self._handle)
             return [_core.infer_output(self._handle, i) for i in range(len(self._output_names))]
+
+    def interrupt(self):
+        """From another thread: the run that is under way fails before its next steps.
+
+        Where none is under way nothing happens. Ctrl-C ends a run of the main thread.
+        """
+        _core.infer_interrupt(self._handle)
 
     def clone(self, stream=None):
         """A predictor with handles of its own and the same weights.

@@ -184,7 +184,8 @@ bool merge(std::vector<Source::Need>* needs, std::span<const Source::Need> more)
 }  // namespace
 
 Engine::Engine(const Options& options)
-    : memory_limit_(options.memory_limit),
+    : time_limit(options.time_limit),
+      memory_limit_(options.memory_limit),
       programs_(std::max<size_t>(options.plans, 1)),
       plans_(std::max<size_t>(options.plans, 1)) {
   program::Recording none(nullptr);

@@ -36,6 +36,7 @@ class Engine {
   Mutex& state_mutex() { return state_mutex_; }
 
   std::vector<Port> inputs, outputs;
+  const double time_limit;  // seconds of a run; 0: no limit
 
  private:
   using Needs = std::vector<Source::Need>;

@@ -110,6 +110,8 @@ void Predictor::choose() {
 void Predictor::run() {
   program::Recording none(nullptr);
   op::GradMode off(false);
+  limit_.interrupted = false;
+  limit_.until = engine_->time_limit ? runtime::Limit::clock() + engine_->time_limit : 0;
   choose();
   ran_ = false;
   if (engine_->writes_state()) {
@@ -125,7 +127,9 @@ void Predictor::run_frame() {
   try {
     const bool bound = frame_->bind(feeds_, engine_->scope());
     ARGOSY_CHECK(bound, runtime) << "[infer] the model's state has changed its form.";
+    frame_->limit = &limit_;
     frame_->run();
+    frame_->limit = nullptr;
     if (engine_->writes_state()) frame_->write_state();
   } catch (...) {
     frame_->mark_state();

@@ -20,6 +20,7 @@ struct Options {
   std::vector<std::string> without;  // passes left out, by name
   size_t plans = 32;                 // kept, the least recently used goes first; at least 1
   size_t memory_limit = 0;           // bytes that a run's values may take; 0: no limit
+  double time_limit = 0;             // seconds that a run may take; 0: no limit
 };
 
 class Engine;
@@ -51,7 +52,11 @@ class ARGOSY_API Predictor {
 
   // Computes all outputs. Once the forms of inputs repeat, it takes no tensor memory from anybody,
   // as long as nobody holds an output of the run before.
+  // Between steps it looks whether it takes longer than Options::time_limit (ErrorKind::timeout).
   void run();
+  // From any thread: the run that is under way, if one is, fails before its next steps. Runs that
+  // begin later are not concerned.
+  void interrupt() { limit_.interrupted = true; }
   // Of the last run; undefined before. Holding it keeps it as it is: the next run then uses other
   // memory.
   Tensor output_tensor(size_t i) const;
@@ -74,6 +79,7 @@ class ARGOSY_API Predictor {
   std::shared_ptr<const Choice> choice_;
   std::vector<Shape> forms_;  // of feeds, that choice_ is for
   std::unique_ptr<runtime::Frame> frame_;
+  runtime::Limit limit_;  // of the run that is under way
   bool ran_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "argosy/runtime/frame.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "argosy/base/device.h"
 #include "argosy/base/memory.h"
@@ -486,6 +487,25 @@ void Frame::narrow_stretches() {
   }
 }
 
+double Limit::clock() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+void Limit::check() const {
+  ARGOSY_CHECK(!interrupted.load(std::memory_order_relaxed), runtime)
+      << "[infer] the run was interrupted by another thread.";
+  ARGOSY_CHECK(!until || clock() < until, timeout)
+      << "[infer] the run takes longer than its limit. Do this: raise time_limit, or check what "
+         "decides how many rounds the model's loops make.";
+}
+
+void Frame::look() const {
+  until_look = 0;
+  if (look_for_interrupt) look_for_interrupt();
+  if (limit) limit->check();
+}
+
 void Frame::run_segments(const BlockPlan& block) {
   for (const Segment& s : block.segments) {
     // Who watches steps wants them in order.
@@ -512,10 +532,8 @@ inline void Frame::run_step(FrameStep& s) {
       if (!body.parts.empty()) body.parts.clear();
     }
   }
-  if (p.heavy || ++until_look >= 256) [[unlikely]] {
-    until_look = 0;
-    if (look_for_interrupt) look_for_interrupt();
-  }
+  if (p.heavy || ++until_look >= 256) [[unlikely]]
+    look();
 }
 
 inline void Frame::run_one(FrameStep& s) {
@@ -638,6 +656,7 @@ void Frame::run_loop(FrameStep& s) {
     if (!is_true(more)) break;
     run_block(body);
     advance(body);
+    if (++until_look >= 256) look();  // there may be no steps in the blocks
   }
   publish_yields(p, std::span(body.arguments).first(carried));
   release_block(cond);

@@ -20,6 +20,15 @@ struct FrameStep {
   const TensorImpl* first = nullptr;  // body of the first output
 };
 
+// What ends a run before it is over. Looked at between steps: a step that runs is not stopped.
+struct Limit {
+  std::atomic<bool> interrupted = false;  // set by any thread
+  double until = 0;                       // as clock() counts; 0: no end
+
+  static double clock();  // seconds
+  void check() const;     // raises if the run is to end
+};
+
 class Frame {
  public:
   explicit Frame(const Plan& plan);
@@ -40,6 +49,7 @@ class Frame {
 
   const Plan& plan;
   std::vector<Tensor> slots;
+  const Limit* limit = nullptr;  // of the runs from now on; may be null
 
  private:
   void run_block(const BlockPlan& block) {
@@ -57,6 +67,7 @@ class Frame {
   void run_steps(uint32_t begin, uint32_t end);
   void run_parallel(const BlockPlan& block, const Segment& segment);
   void run_one(FrameStep& s);
+  void look() const;  // whether the run is to end
   void run_step(FrameStep& s);
   void run_guarded(FrameStep& s);  // errors tell the step
   void run_special(FrameStep& s);

@@ -175,6 +175,71 @@ def test_two_threads_in_one_predictor(model, tmp_path):
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
 
 
+ENDLESS = r"""
+#include <argosy.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#define EXPECT(call, status, text)                                          \
+  if ((call) != (status) || !strstr(argosy_last_error(), text))             \
+    return printf("line %d: %s\n", __LINE__, argosy_last_error()), 1
+static int over;
+static void *interrupt(void *predictor) {
+  const struct timespec pause = {0, 50000000};
+  while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+    nanosleep(&pause, NULL);
+    if (argosy_predictor_interrupt(predictor)) return predictor;
+  }
+  return NULL;
+}
+int main(int argc, char **argv) {
+  const float x[4] = {0, 1, 2, 3};
+  const int64_t four = 4;
+  unsigned char more = 1;
+  argosy_options *o;
+  argosy_predictor *limited, *free_one;
+  argosy_view y;
+  pthread_t thread;
+  void *wrong;
+  if (argosy_options_create(ARGOSY_ABI_VERSION, &o) || argosy_options_set_model(o, argv[argc - 1], 0)) return 2;
+  EXPECT(argosy_options_set_time_limit(o, -1), ARGOSY_INVALID_ARGUMENT, "0 or more seconds, got -1");
+  EXPECT(argosy_predictor_interrupt(0), ARGOSY_INVALID_ARGUMENT, "null");
+  if (argosy_predictor_create(o, &free_one)) return 3;
+  if (argosy_options_set_time_limit(o, 0.1) || argosy_predictor_create(o, &limited)) return 4;
+  argosy_options_destroy(o);
+  argosy_predictor_borrow_input(limited, 0, ARGOSY_FLOAT32, 1, &four, x);
+  argosy_predictor_borrow_input(limited, 1, ARGOSY_BOOL, 0, NULL, &more);
+  EXPECT(argosy_predictor_run(limited), ARGOSY_TIMEOUT, "longer than its limit");
+  argosy_predictor_borrow_input(free_one, 0, ARGOSY_FLOAT32, 1, &four, x);
+  argosy_predictor_borrow_input(free_one, 1, ARGOSY_BOOL, 0, NULL, &more);
+  pthread_create(&thread, NULL, interrupt, free_one);
+  EXPECT(argosy_predictor_run(free_one), ARGOSY_RUNTIME, "interrupted");
+  __atomic_store_n(&over, 1, __ATOMIC_SEQ_CST);
+  pthread_join(thread, &wrong);
+  more = 0;
+  if (wrong || argosy_predictor_run(free_one) || argosy_predictor_view_output(free_one, 0, &y)) return 5;
+  if (memcmp(y.data, x, sizeof(x)) || argosy_predictor_run(limited)) return 6;
+  argosy_predictor_destroy(limited);
+  argosy_predictor_destroy(free_one);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("op", ["Sin", "Identity"])
+def test_a_run_without_end_is_ended(tmp_path, op):
+    """By its limit, and by another thread; the predictor goes on."""
+    if not shutil.which("cc"):
+        pytest.skip("no compiler")
+    source, file = tmp_path / "endless.c", tmp_path / "endless.onnx"
+    source.write_text(ENDLESS)
+    file.write_bytes(onnx_files.endless(op))
+    program = build(source, tmp_path / "endless", ["cc", "-std=gnu99", "-pthread"])
+    done = subprocess.run([program, str(file)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+
+
 OPEN_MODEL = r"""
 #include <argosy.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from tests.python.onnx import files as onnx_files
 
 import argosy as paddle
 from argosy import _core, static
@@ -62,6 +63,12 @@ public final class Use {
     wants(Status.INVALID_ARGUMENT, "no format", () -> new Predictor(new Config("rubbish".getBytes(), null)));
     fails(IllegalArgumentException.class, "number 0", () -> new Config("a\0b"));
     fails(IllegalArgumentException.class, "1 or more", () -> new Config(model).threads(0));
+    fails(IllegalArgumentException.class, "0 or more", () -> new Config(model).timeLimit(-1));
+    try (Predictor endless = new Predictor(new Config(arguments[1]).timeLimit(0.1))) {
+      endless.input("x").copyFrom(new float[4], 4);
+      endless.input("more").copyFrom(new boolean[] {true});
+      wants(Status.TIMEOUT, "longer than its limit", endless::run);
+    }
     wants(Status.INVALID_ARGUMENT, "1 to 4096", () -> new Predictor(new Config(model).threads(5000)));
 
     final Predictor p = new Predictor(new Config(model).threads(1).keptShapes(4));
@@ -170,7 +177,9 @@ def numbers(text):
 def test_use_and_wrong_use(model, tmp_path):
     source = tmp_path / "Use.java"
     source.write_text(USE, encoding="utf-8")
-    done = run(source, tmp_path, str(model[0]), options=["-Xcheck:jni", "-Dfile.encoding=UTF-8"])
+    endless = tmp_path / "endless.onnx"
+    endless.write_bytes(onnx_files.endless())
+    done = run(source, tmp_path, str(model[0]), str(endless), options=["-Xcheck:jni", "-Dfile.encoding=UTF-8"])
     assert "WARNING in native method" not in done.stdout + done.stderr
     x = np.arange(80, dtype="float32").reshape(2, 40) / np.float32(80)
     wanted = model[1](paddle.to_tensor(x)).numpy().ravel()

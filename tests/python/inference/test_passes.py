@@ -130,6 +130,48 @@ def test_normalization_that_follows_no_convolution(tmp_path):
     assert ops.count("batch_norm") == 1 and ops.count("transpose") == 2
 
 
+class Slopes(nn.Layer):
+    """PReLU and a choice of elements between convolutions and a pool."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2D(16, 32, 3), nn.Conv2D(32, 32, 3)
+        self.slopes = nn.PReLU(32, init=0.3)
+
+    def forward(self, x):
+        y = self.slopes(self.a(x))
+        y = nn.functional.max_pool2d(paddle.where(y > 0.5, y * 2, y), 2)
+        return self.slopes(self.b(y))
+
+
+def test_slopes_stay_channels_last(tmp_path):
+    ops = check(Slopes(), tmp_path, [None, 16, 18, 18], [(2, 16, 18, 18), (1, 16, 18, 18)])
+    assert ops.count("packed_conv2d") == 2 and ops.count("prelu") == 2
+    first, last = ops.index("packed_conv2d"), ops.index("prelu", ops.index("prelu") + 1)
+    assert "transpose" not in ops[first : last + 1]
+
+
+class OneRow(nn.Layer):
+    """A convolution of one dimension as Keras has it: of images with one row, and back."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2D(32, 48, [1, 5], bias_attr=False)
+        self.bias = self.create_parameter([1, 48, 1])
+        self.bias.set_value(paddle.randn([1, 48, 1]))
+
+    def forward(self, x):
+        y = self.conv(x.transpose([0, 2, 1]).unsqueeze(2)).squeeze(2)
+        y = nn.functional.relu(y + self.bias)
+        y = (y * 2).unsqueeze(-2).squeeze(-2)
+        return y.transpose([0, 2, 1]).reshape([-1, 48])
+
+
+def test_images_of_one_row_stay_channels_last(tmp_path):
+    ops = check(OneRow(), tmp_path, [None, 20, 32], [(2, 20, 32), (3, 20, 32)])
+    assert "packed_conv2d" in ops and "transpose" not in ops
+
+
 def test_one_dimension_stays_channels_last(tmp_path):
     net = nn.Sequential(
         nn.Conv1D(4, 16, 5, padding=2, dilation=1), nn.BatchNorm1D(16), nn.Hardswish(),

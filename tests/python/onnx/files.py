@@ -92,3 +92,12 @@ def function(name, domain, inputs, outputs, nodes, opset=17):
     text = field(1, name) + b"".join(field(4, i) for i in inputs)
     text += b"".join(field(5, o) for o in outputs) + b"".join(field(7, n) for n in nodes)
     return text + field(9, field(1, "") + field(2, opset)) + field(10, domain)
+
+
+def endless(op="Sin"):
+    """y = x after rounds of `op`, which never end if `more` is fed as true."""
+    carried = [value("i", "int64", []), value("c", "bool", []), value("v", "float32", [4])]
+    steps = [node("Identity", ["c"], ["again"]), node(op, ["v"], ["w"])]
+    loop = node("Loop", ["", "more", "x"], ["y"], body=graph(steps, carried, ["again", "w"]))
+    inputs = [value("x", "float32", [4]), value("more", "bool", [])]
+    return model([loop], inputs, [value("y", "float32", [4])])

@@ -463,3 +463,37 @@ def test_places_of_a_dilated_pool(order):
             place = (row - 1) * 8 + column if order == 0 else column * 7 + row - 1
             window[padded[at[0], at[1], row, column]] = plane + place
         assert y[at] == max(window) and places[at] == window[max(window)]
+
+
+@pytest.mark.parametrize("pads", [[0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 1, 1]])
+@pytest.mark.parametrize("height", [1, 4])
+def test_padding_behind_counts_in_a_mean(pads, height):
+    """ONNX counts all padding, also where there is more of it behind than before."""
+    x = floats(1, 2, height, 5)
+    inputs = [value("x", "float32", [1, 2, height, 5])]
+    net = load([node("AveragePool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2], pads=pads,
+                     count_include_pad=1)], inputs, [Y])  # fmt: skip
+    wide = np.pad(x, [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])])
+    rows, columns = wide.shape[2] // 2, wide.shape[3] // 2
+    cut = wide[:, :, : 2 * rows, : 2 * columns].reshape(1, 2, rows, 2, columns, 2)
+    np.testing.assert_allclose(net(x).numpy(), cut.mean((3, 5)), rtol=1e-5, atol=1e-6)
+
+
+def test_same_padding_counts_in_a_mean():
+    net = load([node("AveragePool", ["x"], ["y"], kernel_shape=[2], auto_pad="SAME_UPPER",
+                     count_include_pad=1)], [value("x", "float32", [1, 1, "n"])], [Y])  # fmt: skip
+    y = net(np.ones((1, 1, 3), "float32"))
+    np.testing.assert_array_equal(y.numpy(), [[[1, 1, 0.5]]])
+
+
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_depth_to_space_of_channels_that_are_open(mode):
+    inputs = [value("x", "float32", ["n", "c", "h", "w"])]
+    net = load([node("DepthToSpace", ["x"], ["y"], blocksize=2, mode=mode)], inputs, [Y])
+    x = floats(2, 12, 3, 4)
+    order = [0, 3, 4, 1, 5, 2] if mode == "DCR" else [0, 1, 4, 2, 5, 3]
+    parts = x.reshape((2, 2, 2, 3, 3, 4) if mode == "DCR" else (2, 3, 2, 2, 3, 4))
+    wanted = parts.transpose(order).reshape(2, 3, 6, 8)
+    np.testing.assert_array_equal(net(x).numpy(), wanted)
+    with pytest.raises(ValueError, match="reshape"):
+        net(floats(2, 6, 3, 4))

@@ -1,6 +1,8 @@
 """ONNX files as models of predictors."""
 
+import _thread
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import argosy as paddle
 from argosy import inference
 
-from .files import graph, model, node, tensor, value
+from .files import endless, graph, model, node, tensor, value
 
 
 @pytest.fixture
@@ -258,3 +260,62 @@ def test_windows_over_open_sizes(tmp_path, op, attributes):
 def test_windows_that_need_no_sizes(tmp_path, op, attributes):
     windowed(tmp_path, op, attributes, ["h", "w"])
     assert paddle.onnx.load(tmp_path / "net.onnx").program() is not None
+
+
+# --- runs that would never end ---
+
+
+@pytest.fixture(params=["Sin", "Identity"])
+def endless_run(request, tmp_path):
+    """(predictor of a loop whose rounds have steps or none, with a limit of seconds) -> its run."""
+    file = tmp_path / "endless.onnx"
+    file.write_bytes(endless(request.param))
+
+    def make(seconds):
+        config = inference.Config(str(file))
+        config.set_run_time_limit(seconds)
+        predictor = inference.create_predictor(config)
+        x = paddle.to_tensor(np.float32([0, 1, 2, 3]))
+        return predictor, lambda more: predictor.run([x, paddle.to_tensor(more)])
+
+    return make
+
+
+def test_a_run_ends_at_its_time_limit(endless_run):
+    predictor, run_it = endless_run(0.2)
+    for run_again in (run_it, run_it):
+        begin = time.monotonic()
+        with pytest.raises(TimeoutError, match="takes longer than its limit.*raise time_limit"):
+            run_again(True)
+        assert 0.2 <= time.monotonic() - begin < 20
+        np.testing.assert_array_equal(run_again(False)[0].numpy(), [0, 1, 2, 3])
+    clone = predictor.clone()
+    with pytest.raises(TimeoutError):
+        clone.run([paddle.ones([4]), paddle.to_tensor(True)])
+
+
+def test_another_thread_ends_a_run(endless_run):
+    predictor, run_it = endless_run(60)
+    predictor.interrupt()  # of no run: the next one is not concerned
+    np.testing.assert_array_equal(run_it(False)[0].numpy(), [0, 1, 2, 3])
+    timer = threading.Timer(0.3, predictor.interrupt)
+    timer.start()
+    with pytest.raises(RuntimeError, match="interrupted by another thread"):
+        run_it(True)
+    timer.join()
+    np.testing.assert_array_equal(run_it(False)[0].numpy(), [0, 1, 2, 3])
+
+
+def test_ctrl_c_ends_a_run(endless_run):
+    run_it = endless_run(60)[1]
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_it(True)
+    timer.join()
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), "1", True])
+def test_time_limits_that_are_none(seconds):
+    with pytest.raises(ValueError, match="set_run_time_limit.*0 or more seconds, got"):
+        inference.Config().set_run_time_limit(seconds)

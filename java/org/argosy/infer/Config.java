@@ -16,6 +16,7 @@ public final class Config {
   byte[] weightBytes;
   int threads;
   long memoryLimit;
+  double timeLimit;
   long keptShapes;
   boolean optimize = true;
 
@@ -55,6 +56,15 @@ public final class Config {
   /** Bytes that the values of a run may take; 0: no limit. */
   public Config memoryLimit(long bytes) {
     memoryLimit = notNegative("memoryLimit", bytes);
+    return this;
+  }
+
+  /** Seconds that a run may take, e.g. of a model whose loops never end; 0: no limit. */
+  public Config timeLimit(double seconds) {
+    if (!(seconds >= 0)) {
+      throw new IllegalArgumentException("timeLimit: expected 0 or more, got " + seconds);
+    }
+    timeLimit = seconds;
     return this;
   }
 

@@ -26,6 +26,7 @@ final class Native {
       byte[] weightBytes,
       int threads,
       long memoryLimit,
+      double timeLimit,
       long keptShapes,
       boolean optimize);
 

@@ -68,6 +68,7 @@ public final class Predictor implements AutoCloseable {
             config.weightBytes,
             config.threads,
             config.memoryLimit,
+            config.timeLimit,
             config.keptShapes,
             config.optimize));
   }

@@ -16,7 +16,9 @@ public enum Status {
   /** A defect of Argosy. */
   INTERNAL,
   /** This class was compiled for another version of the library. */
-  ABI_MISMATCH;
+  ABI_MISMATCH,
+  /** The run takes longer than {@link Config#timeLimit}. */
+  TIMEOUT;
 
   static Status of(int number) {
     final Status[] all = values();

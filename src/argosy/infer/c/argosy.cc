@@ -51,8 +51,9 @@ argosy_status status_of(ErrorKind kind) {
     case ErrorKind::io:
     case ErrorKind::permission:
       return ARGOSY_IO;
-    case ErrorKind::runtime:
     case ErrorKind::timeout:
+      return ARGOSY_TIMEOUT;
+    case ErrorKind::runtime:
     case ErrorKind::device:
       return ARGOSY_RUNTIME;
     case ErrorKind::internal:
@@ -224,6 +225,15 @@ argosy_status argosy_options_set_memory_limit(argosy_options* options, size_t by
   });
 }
 
+argosy_status argosy_options_set_time_limit(argosy_options* options, double seconds) {
+  return guarded([&] {
+    need("argosy_options_set_time_limit", options);
+    ARGOSY_CHECK(seconds >= 0, invalid_argument)
+        << "[argosy_options_set_time_limit] expected 0 or more seconds, got " << seconds << '.';
+    options->options.time_limit = seconds;
+  });
+}
+
 argosy_status argosy_options_set_kept_shapes(argosy_options* options, size_t count) {
   return guarded([&] {
     need("argosy_options_set_kept_shapes", options);
@@ -337,6 +347,13 @@ argosy_status argosy_predictor_run(argosy_predictor* predictor) {
   return in_use("argosy_predictor_run", predictor, [&] {
     predictor->viewed.clear();
     predictor->predictor->run();
+  });
+}
+
+argosy_status argosy_predictor_interrupt(argosy_predictor* predictor) {
+  return guarded([&] {
+    need("argosy_predictor_interrupt", predictor);
+    predictor->predictor->interrupt();
   });
 }
 

@@ -13,9 +13,9 @@
  * Every call that can fail gives a status; argosy_last_error() is the text of the last failure of
  * the calling thread. No call ends the process or throws. A predictor is used by one thread at a
  * time: a call that finds another thread's under way gives ARGOSY_RUNTIME and changes nothing (but
- * nobody may be in a call with what is destroyed). Its clones share its weights, and each may be
- * used by another thread, also when the first is gone. What is borrowed is not copied, and must
- * stay as it is until the call that the comment names.
+ * argosy_predictor_interrupt is for that, and nobody may be in a call with what is destroyed). Its
+ * clones share its weights, and each may be used by another thread, also when the first is gone.
+ * What is borrowed is not copied, and must stay as it is until the call that the comment names.
  */
 #ifndef ARGOSY_H
 #define ARGOSY_H
@@ -44,9 +44,10 @@ typedef enum argosy_status {
   ARGOSY_NOT_IMPLEMENTED = 3,  /* operations of the model are not known; the text names them */
   ARGOSY_OUT_OF_MEMORY = 4,
   ARGOSY_IO = 5,
-  ARGOSY_RUNTIME = 6,     /* the call does not fit the state: an input has no value */
-  ARGOSY_INTERNAL = 7,    /* a defect of Argosy */
-  ARGOSY_ABI_MISMATCH = 8 /* the program was compiled for another version of this header */
+  ARGOSY_RUNTIME = 6,      /* the call does not fit the state: an input has no value; interrupted */
+  ARGOSY_INTERNAL = 7,     /* a defect of Argosy */
+  ARGOSY_ABI_MISMATCH = 8, /* the program was compiled for another version of this header */
+  ARGOSY_TIMEOUT = 9       /* the run takes longer than its limit */
 } argosy_status;
 
 typedef enum argosy_dtype {
@@ -103,6 +104,9 @@ ARGOSY_C_API argosy_status argosy_options_set_model_memory(argosy_options* optio
 ARGOSY_C_API argosy_status argosy_options_set_threads(argosy_options* options, int32_t threads);
 /* Bytes that the values of a run may take; 0: no limit. */
 ARGOSY_C_API argosy_status argosy_options_set_memory_limit(argosy_options* options, size_t bytes);
+/* Seconds that a run may take, e.g. one whose loops never end; 0: no limit. It is looked at between
+ * the steps of a run, and argosy_predictor_run then gives ARGOSY_TIMEOUT. */
+ARGOSY_C_API argosy_status argosy_options_set_time_limit(argosy_options* options, double seconds);
 /* For how many different shapes of inputs plans are kept. */
 ARGOSY_C_API argosy_status argosy_options_set_kept_shapes(argosy_options* options, size_t count);
 /* 0: results are those of the Program bit for bit; nothing is packed or fused. */
@@ -143,6 +147,9 @@ ARGOSY_C_API argosy_status argosy_predictor_input_memory(argosy_predictor* predi
                                                          int32_t rank, const int64_t* shape,
                                                          void** data);
 ARGOSY_C_API argosy_status argosy_predictor_run(argosy_predictor* predictor);
+/* From any thread: ends the run of the predictor that is under way, which gives ARGOSY_RUNTIME, at
+ * its next step. Where none is under way nothing happens. */
+ARGOSY_C_API argosy_status argosy_predictor_interrupt(argosy_predictor* predictor);
 /* Of the last run; valid until the next run or the end of the predictor. */
 ARGOSY_C_API argosy_status argosy_predictor_view_output(argosy_predictor* predictor, size_t i,
                                                         argosy_view* view);

@@ -13,8 +13,19 @@ Items leaky_relu(const Node& n) {
   return {call("leaky_relu", {n.in()}, {{"negative_slope", n.real("alpha", 0.01)}})};
 }
 
+// One slope, or one for each channel of x.
+bool of_channels(const Tensor& slope, const Tensor& x) {
+  if (!slope.shape().known() || slope.rank() > x.rank() || x.rank() < 2) return false;
+  const int missing = x.rank() - slope.rank();
+  for (int d = 0; d < slope.rank(); ++d)
+    if (slope.dim(d) != 1 && (d + missing != 1 || slope.dim(d) != x.dim(1))) return false;
+  return true;
+}
+
 Items prelu(const Node& n) {
   const Tensor &x = n.in(0), &slope = n.in(1);
+  if (is_floating(x.dtype()) && of_channels(slope, x))
+    return {call("prelu", {x, ops::reshape(slope, op::IntArray::one(-1))})};
   return {ops::where(ops::less_than(x, number(0, x)), ops::multiply(x, slope), x)};
 }
 

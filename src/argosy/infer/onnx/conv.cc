@@ -275,10 +275,26 @@ Items max_pool(const Node& n) {
   return items;
 }
 
+// Padding of the spatial dimensions, behind none of the two before them.
+std::vector<int64_t> outer_and(const std::vector<int64_t>& padding) {
+  std::vector<int64_t> all{0, 0, 0, 0};
+  all.insert(all.end(), padding.begin(), padding.end());
+  return all;
+}
+
 Items average_pool(const Node& n) {
-  const Tensor& x = n.in();
+  Tensor x = n.in();
   const bool ceil = n.flag("ceil_mode"), padding_counts = n.flag("count_include_pad");
-  const Window w = window_of(n, x, n.integers("kernel_shape"), SamePadding::in_op);
+  Window w = window_of(n, x, n.integers("kernel_shape"),
+                       padding_counts ? SamePadding::here : SamePadding::in_op);
+  // Our op counts as much padding behind as there is before.
+  bool more_behind = false;
+  for (size_t i = 0; i < w.padding.size(); i += 2)
+    more_behind = more_behind || w.padding[i + 1] > w.padding[i];
+  if (padding_counts && !ceil && more_behind) {
+    x = call("pad", {x}, {{"paddings", outer_and(w.padding)}, {"value", op::Scalar(0.0)}});
+    std::fill(w.padding.begin(), w.padding.end(), 0);
+  }
   if (!is_dilated(w) && !(ceil && padding_counts)) {
     const Rounding rounding = rounding_of(n, x, w, ceil);
     return {call(with_dims("avg_pool", w.kernel.size()), {x},
@@ -295,9 +311,7 @@ Items average_pool(const Node& n) {
   Window inner = w;
   Tensor ones = ops::ones_like(x);
   if (padding_counts) {
-    std::vector<int64_t> pads{0, 0, 0, 0};
-    pads.insert(pads.end(), w.padding.begin(), w.padding.end());
-    ones = call("pad", {ones}, {{"paddings", pads}, {"value", op::Scalar(1.0)}});
+    ones = call("pad", {ones}, {{"paddings", outer_and(w.padding)}, {"value", op::Scalar(1.0)}});
     std::fill(inner.padding.begin(), inner.padding.end(), 0);
   }
   return {ops::divide(sum, added(taps(ones, inner, counts, 0)))};

@@ -1,5 +1,6 @@
 #include "argosy/infer/onnx/common.h"
 #include "argosy/infer/onnx/narrow.h"
+#include "argosy/infer/onnx/rnn.h"
 #include "argosy/ops/activation/activation.h"
 
 // Operators of the domain com.microsoft on codes of integers.
@@ -111,17 +112,19 @@ Tensor plus(const Tensor& x, const Tensor& y) {
   return y.defined() ? ops::add(x, y) : x;
 }
 
+// What is left of x as codes of 8 bits, whose scale its values decide.
+Tensor rounded(const Node& n, const Tensor& x) {
+  const Items codes = n.run_as("DynamicQuantizeLinear", kOpset, {x});
+  const Tensor zero = as(codes[2].tensor, DType::float32);
+  return call("dequantize_affine", {codes[0].tensor, codes[1].tensor, zero});
+}
+
 // A times the numbers of B's codes.
 Items dynamic_matmul(const Node& n) {
-  const Tensor x = n.in(0);
-  const Items codes_of_x = n.run_as("DynamicQuantizeLinear", kOpset, {x});
-  const Tensor zero = as(codes_of_x[2].tensor, DType::float32);
-  const Tensor rounded =
-      call("dequantize_affine", {codes_of_x[0].tensor, codes_of_x[1].tensor, zero});
   const Tensor b_zero = n.has(3) ? as(one_number(n.in(3)), DType::float32) : Tensor();
   const Tensor b =
       call("dequantize_affine", {n.in(1), as(one_number(n.in(2)), DType::float32), b_zero});
-  return {plus(ops::matmul(rounded, b), n.optional(4))};
+  return {plus(ops::matmul(rounded(n, n.in(0)), b), n.optional(4))};
 }
 
 Items matmul_to_numbers(const Node& n) {
@@ -133,26 +136,17 @@ Items matmul_to_numbers(const Node& n) {
   return {plus(ops::matmul(of(0, 2, 4), of(1, 3, 5)), n.optional(6))};
 }
 
-// W [directions, inputs, gates] or R, whose scale and zero point are for each direction, or for
-// each gate of it, as LSTM has it: [directions, gates, inputs].
-Tensor gates_of(const Node& n, size_t weight, size_t scale) {
-  n.expect(n.rank(weight) == 3, "W and R have three dimensions");
-  const auto placed = [&](size_t i) {
-    const Tensor t = as(n.in(i), DType::float32);
-    return ops::unsqueeze(t, t.rank() == 2 ? op::IntArray{1} : op::IntArray{1, 2});
-  };
-  const Tensor numbers =
-      call("dequantize_affine",
-           {n.in(weight), placed(scale), n.has(scale + 1) ? placed(scale + 1) : Tensor()});
-  return transposed(numbers, {0, 2, 1});
-}
-
-// LSTM on what the codes of the weights stand for. What they are multiplied by stays as it is,
-// where ONNX Runtime rounds it too.
+// Both operands of each product are codes: those of all steps of x have one scale, and so have
+// those of the state before each step.
 Items lstm(const Node& n) {
-  Items in{n.item(0), gates_of(n, 1, 8), gates_of(n, 2, 10)};
-  for (size_t i = 3; i < 8; ++i) in.push_back(n.has(i) ? n.item(i) : Item());
-  return n.run_as("LSTM", 14, std::move(in));
+  for (size_t i : {1, 2}) n.expect(n.rank(i) == 3, "W and R have three dimensions");
+  return lstm_by_products(n, [&n](const Tensor& x, size_t weight, int64_t direction) {
+    const size_t scale = weight == 1 ? 8 : 10;
+    const auto own = [&](size_t i) { return as(ops::pick(n.in(i), 0, direction), DType::float32); };
+    const Tensor r = call("dequantize_affine", {ops::pick(n.in(weight), 0, direction), own(scale),
+                                                n.has(scale + 1) ? own(scale + 1) : Tensor()});
+    return ops::matmul(rounded(n, x), r);
+  });
 }
 
 // --- weights of a few bits ---

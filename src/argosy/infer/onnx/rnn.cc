@@ -1,4 +1,4 @@
-#include <functional>
+#include "argosy/infer/onnx/rnn.h"
 
 #include "argosy/infer/onnx/common.h"
 #include "argosy/infer/onnx/loop.h"
@@ -23,7 +23,8 @@ struct Layer {
 
 // Operands of one direction.
 struct Direction {
-  Tensor w, r, wb, rb, h, c, p;
+  Tensor w, r, wb, rb, h, c, p;  // w and r are undefined where products are the caller's
+  std::function<Tensor(const Tensor&)> times_w, times_r;
   bool reverse = false;
   std::vector<Activation> act;
 };
@@ -56,11 +57,11 @@ std::pair<double, double> usual_numbers(const std::string& name) {
   return {1, name == "ScaledTanh" ? 1 : 0};
 }
 
-Layer layer_of(const Node& n, const std::string& kind) {
+Layer layer_of(const Node& n, const std::string& kind, int64_t hidden) {
   Layer l;
   l.kind = kind;
   l.gates = kind == "LSTM" ? 4 : kind == "GRU" ? 3 : 1;
-  l.hidden = n.integer("hidden_size", n.in(2).dim(2));
+  l.hidden = n.integer("hidden_size", hidden);
   l.clip = n.real("clip", 0);
   l.linear_before_reset = kind == "GRU" && n.flag("linear_before_reset");
   l.input_forget = kind == "LSTM" && n.flag("input_forget");
@@ -108,15 +109,15 @@ Items by_kernel(const Layer& l, const Direction& d, const Tensor& x, const Tenso
 
 class Steps {
  public:
-  Steps(const Node& n, const Layer& l, const Direction& d) : n_(n), l_(l), d_(d) {
-    wt_ = ops::transpose(d.w, {1, 0});
-    rt_ = ops::transpose(d.r, {1, 0});
-  }
+  Steps(const Layer& l, const Direction& d) : l_(l), d_(d) {}
 
-  // The states after one step.
-  std::pair<Tensor, Tensor> step(const Tensor& x, const Tensor& h, const Tensor& c) const {
-    if (l_.kind == "LSTM") return lstm(x, h, c);
-    return {l_.kind == "GRU" ? gru(x, h) : rnn(x, h), c};
+  // What all steps need of x [steps, batch, inputs].
+  Tensor products(const Tensor& x) const { return biased(d_.times_w(x), d_.wb); }
+
+  // The states after one step; fx is what `products` has for it.
+  std::pair<Tensor, Tensor> step(const Tensor& fx, const Tensor& h, const Tensor& c) const {
+    if (l_.kind == "LSTM") return lstm(fx, h, c);
+    return {l_.kind == "GRU" ? gru(fx, h) : rnn(fx, h), c};
   }
 
  private:
@@ -130,21 +131,19 @@ class Steps {
     return bias.defined() ? ops::add(x, bias) : x;
   }
 
-  Tensor rnn(const Tensor& x, const Tensor& h) const {
-    const Tensor sum =
-        ops::add(biased(ops::matmul(x, wt_), d_.wb), biased(ops::matmul(h, rt_), d_.rb));
-    return d_.act[0](clipped(sum));
+  Tensor rnn(const Tensor& fx, const Tensor& h) const {
+    return d_.act[0](clipped(ops::add(fx, biased(d_.times_r(h), d_.rb))));
   }
 
-  Tensor gru(const Tensor& x, const Tensor& h) const {
-    const Tensor fx = biased(ops::matmul(x, wt_), d_.wb), fh = biased(ops::matmul(h, rt_), d_.rb);
+  Tensor gru(const Tensor& fx, const Tensor& h) const {
+    const Tensor fh = biased(d_.times_r(h), d_.rb);
     const Tensor z = d_.act[0](clipped(ops::add(gate(fx, 0), gate(fh, 0))));
     const Tensor r = d_.act[0](clipped(ops::add(gate(fx, 1), gate(fh, 1))));
     Tensor part;
     if (l_.linear_before_reset) {
       part = ops::multiply(r, gate(fh, 2));
     } else {
-      part = ops::matmul(ops::multiply(r, h), gate(rt_, 2));
+      part = ops::matmul(ops::multiply(r, h), gate(ops::transpose(d_.r, {1, 0}), 2));
       if (d_.rb.defined())
         part = ops::add(part, ops::slice(d_.rb, 0, 2 * l_.hidden, 3 * l_.hidden));
     }
@@ -152,9 +151,8 @@ class Steps {
     return ops::add(ops::multiply(ops::scale(z, -1, 1), g), ops::multiply(z, h));
   }
 
-  std::pair<Tensor, Tensor> lstm(const Tensor& x, const Tensor& h, const Tensor& c) const {
-    const Tensor all =
-        ops::add(biased(ops::matmul(x, wt_), d_.wb), biased(ops::matmul(h, rt_), d_.rb));
+  std::pair<Tensor, Tensor> lstm(const Tensor& fx, const Tensor& h, const Tensor& c) const {
+    const Tensor all = ops::add(fx, biased(d_.times_r(h), d_.rb));
     auto peep = [&](const Tensor& t, int i, const Tensor& cell) {
       if (!d_.p.defined()) return t;
       return ops::add(t,
@@ -169,15 +167,14 @@ class Steps {
     return {ops::multiply(o, d_.act[2](cell)), cell};
   }
 
-  const Node& n_;
   const Layer& l_;
   const Direction& d_;
-  Tensor wt_, rt_;
 };
 
 Items by_steps(const Node& n, const Layer& l, const Direction& d, const Tensor& x,
                const Tensor& lengths) {
-  const Steps steps(n, l, d);
+  const Steps steps(l, d);
+  const Tensor all = steps.products(x);
   Loop loop;
   const Tensor one = ops::constant(op::Scalar(int64_t{1}), DType::int64);
   loop.count = x.dim(0) >= 0 ? ops::constant(op::Scalar(x.dim(0)), DType::int64)
@@ -187,7 +184,7 @@ Items by_steps(const Node& n, const Layer& l, const Direction& d, const Tensor& 
   loop.body = [&](const Tensor& round, const Tensor&, const Items& carried) {
     const Tensor t = d.reverse ? ops::subtract(ops::subtract(loop.count, one), round) : round;
     const Tensor h = carried[0].tensor, c = carried.size() > 1 ? carried[1].tensor : Tensor();
-    auto [next_h, next_c] = steps.step(ops::take_slices(x, t, 0), h, c);
+    auto [next_h, next_c] = steps.step(ops::take_slices(all, t, 0), h, c);
     Tensor y = next_h;
     if (lengths.defined()) {
       const Tensor within = ops::unsqueeze(ops::less_than(t, lengths), op::IntArray{1});
@@ -207,8 +204,24 @@ Items by_steps(const Node& n, const Layer& l, const Direction& d, const Tensor& 
   return {y, out[0], l.kind == "LSTM" ? out[1] : Item()};
 }
 
-Items recurrent(const Node& n, const std::string& kind) {
-  const Layer l = layer_of(n, kind);
+// Of a layer whose products are by `product`, if there is one.
+void set_products(Direction& d, const Node& n, const WeightProduct* product, int64_t i) {
+  if (product) {
+    d.times_w = [product, i](const Tensor& x) { return (*product)(x, 1, i); };
+    d.times_r = [product, i](const Tensor& h) { return (*product)(h, 2, i); };
+    return;
+  }
+  d.w = ops::pick(n.in(1), 0, i);
+  d.r = ops::pick(n.in(2), 0, i);
+  const auto times = [](const Tensor& weight) {
+    return [weight](const Tensor& x) { return ops::matmul(x, ops::transpose(weight, {1, 0})); };
+  };
+  d.times_w = times(d.w);
+  d.times_r = times(d.r);
+}
+
+Items recurrent(const Node& n, const std::string& kind, const WeightProduct* product = nullptr) {
+  const Layer l = layer_of(n, kind, n.in(2).dim(product ? 1 : 2));
   const bool batch_first = n.integer("layout", 0) == 1;
   Tensor x = n.in(0);
   n.expect(x.rank() == 3 && n.rank(1) == 3 && n.rank(2) == 3, "x, W and R have three dimensions");
@@ -232,8 +245,7 @@ Items recurrent(const Node& n, const std::string& kind) {
   size_t at_alpha = 0, at_beta = 0;
   for (int64_t i = 0; i < directions; ++i) {
     Direction d;
-    d.w = ops::pick(n.in(1), 0, i);
-    d.r = ops::pick(n.in(2), 0, i);
+    set_products(d, n, product, i);
     if (bias.defined()) {
       d.wb = ops::slice(ops::pick(bias, 0, i), 0, 0, rows);
       d.rb = ops::slice(ops::pick(bias, 0, i), 0, rows, 2 * rows);
@@ -250,8 +262,8 @@ Items recurrent(const Node& n, const std::string& kind) {
       d.act.push_back(activation(n, name, alpha, beta));
     }
     const bool wide = x.dtype() == DType::float32 || x.dtype() == DType::float64;
-    const Items out = l.plain && wide && !d.p.defined() ? by_kernel(l, d, x, lengths)
-                                                        : by_steps(n, l, d, x, lengths);
+    const bool whole = l.plain && wide && !d.p.defined() && !product;
+    const Items out = whole ? by_kernel(l, d, x, lengths) : by_steps(n, l, d, x, lengths);
     ys.push_back(out[0].tensor);
     hs.push_back(out[1].tensor);
     cs.push_back(out[2].tensor);
@@ -277,6 +289,10 @@ Items rnn(const Node& n) {
 constexpr Row kRows[] = {{"GRU", gru}, {"LSTM", lstm}, {"RNN", rnn}};
 
 }  // namespace
+
+Items lstm_by_products(const Node& n, const WeightProduct& product) {
+  return recurrent(n, "LSTM", &product);
+}
 
 std::span<const Row> rnn_rows() {
   return kRows;

@@ -235,10 +235,10 @@ Items depth_to_space(const Node& n) {
   const Tensor& x = n.in();
   const int64_t block = n.integer("blocksize");
   const bool columns = n.text("mode", "DCR") == "CRD";
-  n.expect(x.rank() == 4 && block > 0 && block <= INT32_MAX && x.dim(1) >= 0 &&
-               x.dim(1) % (block * block) == 0,
+  n.expect(x.rank() == 4 && block > 0 && block <= INT32_MAX &&
+               (x.dim(1) < 0 || x.dim(1) % (block * block) == 0),
            "images whose channels the block's square divides are expected");
-  const int64_t depth = x.dim(1) / (block * block);
+  const int64_t depth = x.dim(1) < 0 ? -1 : x.dim(1) / (block * block);  // -1: what is left
   op::IntArray apart = ops::size_along(x, 0), together = apart;
   apart.single = together.single = false;
   for (int64_t v : columns ? std::array{depth, block, block} : std::array{block, block, depth})

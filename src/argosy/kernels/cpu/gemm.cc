@@ -599,6 +599,27 @@ Acc dot_run(const T* x, int64_t incx, const T* y, int64_t incy, int64_t n) {
   return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
+Product product_of(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
+                   double alpha, const void* a, int64_t lda, const void* b, int64_t ldb,
+                   double beta, void* c, int64_t ldc, const Epilogue& epilogue) {
+  const auto *from_a = static_cast<const char*>(a), *from_b = static_cast<const char*>(b);
+  return {dtype,
+          trans_a,
+          trans_b,
+          m,
+          n,
+          k,
+          alpha,
+          from_a,
+          lda,
+          from_b,
+          ldb,
+          beta,
+          static_cast<char*>(c),
+          ldc,
+          &epilogue};
+}
+
 }  // namespace
 
 void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
@@ -617,21 +638,8 @@ void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t
     return dot(dtype, k, a, trans_a ? lda : 1, b, trans_b ? 1 : ldb, c);
   }
   ARGOSY_INVARIANT(!epilogue.gate || kFloating.has(dtype));
-  Product p{dtype,
-            trans_a,
-            trans_b,
-            m,
-            n,
-            k,
-            alpha,
-            static_cast<const char*>(a),
-            lda,
-            static_cast<const char*>(b),
-            ldb,
-            beta,
-            static_cast<char*>(c),
-            ldc,
-            &epilogue};
+  Product p =
+      product_of(dtype, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, epilogue);
   p.way = way_of(p);
   run(p);
 }
@@ -646,21 +654,8 @@ void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n,
   for (int64_t size : batch) count *= size;
   if (count == 0) return;
   Epilogue none;
-  Product p{dtype,
-            trans_a,
-            trans_b,
-            m,
-            n,
-            k,
-            alpha,
-            static_cast<const char*>(a),
-            lda,
-            static_cast<const char*>(b),
-            ldb,
-            beta,
-            static_cast<char*>(c),
-            ldc,
-            &none};
+  Product p =
+      product_of(dtype, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, none);
   // One B for a stack of As is a single tall product.
   if (batch.size() == 1 && b_strides[0] == 0 && !trans_a && a_strides[0] == m * lda &&
       c_strides[0] == m * ldc) {

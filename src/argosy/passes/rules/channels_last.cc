@@ -38,17 +38,19 @@ class ChannelsLast {
     if (o.op->structural || o.attr_operands || o.results.empty() || !alone(o)) return;
     if (is(o, "conv1d") || is(o, "conv2d"))
       conv(o);
-    else if (o.op->elementwise)
+    else if (o.op->elementwise || is(o, "where_select"))
       elementwise(o);
     else if (is(o, "batch_norm"))
       batch_norm(o);
+    else if (is(o, "prelu"))
+      prelu(o);
     else if (is(o, "concat"))
       concat(o);
     else if (is(o, "mean") || is(o, "sum") || is(o, "max"))
       reduce(o);
     else if (find_attr<bool>(o.attrs, "cl") && o.operands.size() == 1)
       pool(o);
-    else if (o.op->same_order)
+    else if (o.op->same_order && !spatial_one(o))
       flatten(o);
   }
 
@@ -206,6 +208,26 @@ class ChannelsLast {
     set_attr(made.attrs, "channel_last", true);
     made.results[0]->shape = x->shape;
     finish(o, made.results[0]);
+  }
+
+  void prelu(Operation& o) {
+    const Ref<Value> x = twin(o.operands[0]);
+    if (!x || attr<std::string>(o, "data_format").back() == 'C') return;
+    const std::string last = x->shape.rank() == 3 ? "NLC" : "NHWC";
+    finish(o, with(o, "data_format", last, {x, o.operands[1]}));
+  }
+
+  // A spatial dimension of size 1 comes or goes: convolutions of one dimension as those of images.
+  bool spatial_one(Operation& o) {
+    if (!is(o, "squeeze") && !is(o, "unsqueeze")) return false;
+    const Ref<Value> x = twin(o.operands[0]);
+    const auto& axis = attr<op::IntArray>(o, "axis");
+    if (!x || axis.size() != 1 || !is_image(o.results[0])) return false;
+    const int before = x->shape.rank(), after = o.results[0]->shape.rank();
+    const int64_t d = axis[0] < 0 ? axis[0] + std::max(before, after) : axis[0];
+    if (before == after || d < 2) return false;
+    finish(o, with(o, "axis", op::IntArray::one(d - 1), {x}));
+    return true;
   }
 
   void pool(Operation& o) {
