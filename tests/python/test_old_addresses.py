@@ -100,6 +100,8 @@ def test_other_forms_of_storage():
     layer(paddle.to_tensor([3, 1])).sum().backward()
     grad = layer.weight.grad
     assert sorted(grad.rows()) == [1, 3] and grad.get_selected_rows() is grad
+    layer(paddle.to_tensor([1])).sum().backward()
+    np.testing.assert_array_equal(layer.weight.grad.to_dense().numpy()[:, 0], [0, 2, 0, 1, 0])
     words = paddle.to_tensor([])
     with pytest.raises(SystemError, match="carries no table of words.*Do this"):
         words.get_map_tensor()

@@ -151,6 +151,8 @@ class GradScaler:
                 "[GradScaler] unscale_() is being called after step(). Do this: call it before."
             )
         grads = [p.grad for p in optimizer._all_params() if p.grad is not None]
+        # Of a gradient that has some rows only, their values, which are written in place.
+        grads = [grad._parts[1] if grad.is_selected_rows() else grad for grad in grads]
         dense = [grad for grad in grads if grad.is_dense()]
         found = [_core.ops.unscale_grads_(dense, self._number)] if dense else []
         for grad in grads:

@@ -27,6 +27,36 @@ def in_buckets(items, limits):
     return buckets
 
 
+def sum_rows(parameter, group, divisor):
+    """Lets a gradient that has some rows only, or is None, have those of all processes, in their order and divided;
+    repeated ones add up."""
+    if parameter.grad is None:
+        rows = tensors.zeros([0], "int64")
+        values = tensors.zeros([0, parameter.shape[1]], parameter.dtype)
+    elif parameter.grad.is_selected_rows():
+        rows, values = parameter.grad._parts
+    else:
+        rows, values = tensors.arange(parameter.shape[0]), parameter.grad
+    counts = [tensors.zeros([1], "int64") for _ in range(group.nranks)]
+    count = tensors.to_tensor([rows.shape[0]], dtype="int64")
+    _calls.call(group, "all_gather", [count], counts)
+    both = []
+    for mine in (rows, values):
+        parts = [tensors.empty([int(c), *mine.shape[1:]], mine.dtype) for c in counts]
+        _calls.call(group, "all_gather_unequal", [mine], parts)
+        both.append(tensors.concat(parts))
+    parameter.grad = _core.ops.embedding_rows_grad(both[0], both[1] / divisor, parameter)
+
+
+def scaled(parameter, factor):
+    """The parameter's gradient, all of it or some rows, times a number."""
+    gradient = parameter.grad
+    if not gradient.is_selected_rows():
+        return gradient * factor
+    rows, values = gradient._parts
+    return _core.ops.embedding_rows_grad(rows, values * factor, parameter)
+
+
 class Bucket:
     """Gradients that are exchanged together; what a communication hook gets.
 

@@ -10,7 +10,7 @@ from argosy._framework import in_dynamic_mode
 from argosy.amp._state import as_called
 from argosy.autograd import no_grad
 
-from ._buckets import Bucket, average, in_buckets
+from ._buckets import Bucket, average, in_buckets, sum_rows
 from .communication import _calls
 from .communication.collectives import _OPERATIONS, ReduceOp
 
@@ -308,7 +308,7 @@ class Reducer:
         self._wait(current, used)
         for index in self._plan.rows:
             if index in used:
-                self._average_rows(self._parameters[index])
+                sum_rows(self._parameters[index], self._group, self._group.nranks)
         if self._plan.stale:
             self._plan = None
             self._leave_parts()
@@ -404,27 +404,6 @@ class Reducer:
         for index in sorted(used - self._plan.dtypes.keys()):
             self._plan.add(index, forms[index])
         return used
-
-    def _average_rows(self, parameter):
-        """Lets a gradient with rows only have those of all processes, in their order; repeated ones add
-        up."""
-        if parameter.grad is None:
-            rows = tensors.zeros([0], "int64")
-            values = tensors.zeros([0, parameter.shape[1]], parameter.dtype)
-        elif parameter.grad.is_selected_rows():
-            rows, values = parameter.grad._parts
-        else:
-            rows, values = tensors.arange(parameter.shape[0]), parameter.grad
-        size = self._group.nranks
-        counts = [tensors.zeros([1], "int64") for _ in range(size)]
-        count = tensors.to_tensor([rows.shape[0]], dtype="int64")
-        _calls.call(self._group, "all_gather", [count], counts)
-        both = []
-        for mine in (rows, values):
-            parts = [tensors.empty([int(c), *mine.shape[1:]], mine.dtype) for c in counts]
-            _calls.call(self._group, "all_gather_unequal", [mine], parts)
-            both.append(tensors.concat(parts))
-        parameter.grad = _core.ops.embedding_rows_grad(both[0], both[1] / size, parameter)
 
 
 class _Once:

@@ -1,6 +1,6 @@
 """LARS: momentum whose rate is scaled for each parameter by the norms of weight and gradient."""
 
-from argosy import tensor
+from argosy import _core, tensor
 
 from .optimizer import Optimizer
 
@@ -90,6 +90,8 @@ class LarsMomentumOptimizer(Optimizer):
         decay = self._lars_weight_decay
         if any(part in param.name for part in self._exclude_from_weight_decay):
             decay = 0.0
+        if grad._layout == "row_sparse":  # decay and momentum move the other rows, too
+            grad = _core.ops.rows_to_dense(grad)
         grad = grad * self._rescale_grad
         weight_norm, grad_norm = ((t * t).sum().sqrt() for t in (param, grad))
         if decay > 0:

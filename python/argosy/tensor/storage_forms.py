@@ -44,13 +44,11 @@ def _needs(name, forms, remedy, example):
 _TO_CSR = "make one with x.to_sparse_csr()."
 _TO_SPARSE = "make one with x.to_sparse_coo(x.ndim)."
 _CSR, _COO = "x.to_sparse_csr()", "x.to_sparse_coo(2)"
-_DENSE = "use the tensor itself, it is dense."
 _needs("crows", "a CSR tensor", _TO_CSR, (f"{_CSR}.crows().tolist()", "[0, 1]"))
 _needs("cols", "a CSR tensor", _TO_CSR, (f"{_CSR}.cols().tolist()", "[1]"))
 _needs("values", "a sparse tensor", _TO_SPARSE, (f"{_COO}.values().tolist()", "[2.0]"))
 _needs("indices", "a COO tensor", _TO_SPARSE, (f"{_COO}.indices().tolist()", "[[0], [1]]"))
 _needs("nnz", "a sparse tensor", _TO_SPARSE, (f"{_COO}.nnz()", "1"))
-_needs("to_dense", "a sparse tensor", _DENSE, (f"{_COO}.to_dense().tolist()", "[[0.0, 2.0]]"))
 _needs("is_coalesced", "a COO tensor", _TO_SPARSE, (f"{_COO}.coalesce().is_coalesced()", "True"))
 
 
@@ -108,6 +106,31 @@ def rows(self):
             f" {list(self.shape)}. Do this: take the gradient of an embedding with sparse=True."
         )
     return self._parts[0].tolist()
+
+
+@method
+def to_dense(self):
+    """A row-sparse tensor with all of its rows; those that repeat add up. Sparse tensors have it, too.
+
+    Returns:
+        Tensor: Dense, of the same shape.
+
+    Raises:
+        LayoutError: It is dense already.
+
+    Example:
+        >>> weight = argosy.create_parameter([3, 1], "float32")
+        >>> ids = argosy.to_tensor([1, 1])
+        >>> argosy.nn.functional.embedding(ids, weight, sparse=True).sum().backward()
+        >>> weight.grad.to_dense().tolist()
+        [[0.0], [2.0], [0.0]]
+    """
+    if self._layout != "row_sparse":
+        raise LayoutError(
+            f"[Tensor.to_dense] needs a sparse tensor: got a {self._layout} tensor"
+            f" {list(self.shape)}. Do this: use the tensor itself, it is dense."
+        )
+    return _core.ops.rows_to_dense(self)
 
 
 @method

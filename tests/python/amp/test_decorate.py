@@ -166,6 +166,22 @@ def test_steps_with_infinities_are_left_out(bad, capsys):
     assert "Found inf or nan" in capsys.readouterr().out
 
 
+def test_gradients_that_have_rows_only_are_unscaled():
+    scaler = live(init_loss_scaling=8.0)
+    table = paddle.nn.Embedding(4, 1, sparse=True)
+    before = table.weight.numpy()
+    opt = paddle.optimizer.SGD(0.5, parameters=table.parameters())
+    for factor in (1.0, float("inf")):
+        loss = (table(paddle.to_tensor([1, 1, 3])) * factor).sum()
+        scaler.scale(loss).backward()
+        scaler.unscale_(opt)
+        assert table.weight.grad.to_dense().tolist() == [[0], [2 * factor], [0], [factor]]
+        scaler.step(opt)
+        scaler.update()
+        opt.clear_grad(set_to_zero=False)
+        np.testing.assert_allclose((before - table.weight.numpy())[:, 0], [0, 1, 0, 0.5], rtol=1e-6)
+
+
 def test_minimize_steps_and_updates():
     scaler = live(init_loss_scaling=4.0, incr_every_n_steps=1)
     w, opt, loss = scaled(scaler)

@@ -112,6 +112,14 @@ def test_random_passes(seed, count):
             assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("seed", [3, 6, 12])  # what each draws is printed by the ranks
+def test_random_models(seed, count):
+    environ = {"ARGOSY_COMM_ENGINE": "tcp" if seed == 12 else ""}
+    for rank in ranks.run("random_models", count, str(seed), "10", environ=environ):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_batch_norm_over_processes(count):
     for rank in ranks.run("sync_norm", count):
@@ -121,6 +129,12 @@ def test_batch_norm_over_processes(count):
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_model(count):
     for rank in ranks.run("model", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_pairs_of_switches_of_a_strategy(count):
+    for rank in ranks.run("fleet_pairs", count):
         assert "all is well" in rank.text
 
 

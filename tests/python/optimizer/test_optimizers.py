@@ -637,6 +637,23 @@ def test_global_norm_clips_the_gradients_in_place(make):
         np.testing.assert_allclose(held.numpy(), want, rtol=1e-6)
 
 
+def test_lars_moves_all_rows_of_a_table():
+    """Momentum and decay move those without a gradient, too."""
+    tables = []
+    for sparse in (True, False):
+        argosy.seed(3)
+        table = argosy.nn.Embedding(5, 2, sparse=sparse)
+        lars = argosy.incubate.optimizer.LarsMomentumOptimizer(
+            0.5, 0.9, 0.1, 0.25, parameter_list=table.parameters()
+        )
+        for ids in ([1, 1, 3], [0, 3]):
+            (table(argosy.to_tensor(ids)) ** 2).sum().backward()
+            lars.step()
+            lars.clear_grad(set_to_zero=False)
+        tables.append(table.weight.numpy())
+    np.testing.assert_allclose(*tables, rtol=1e-6)
+
+
 def test_adam_with_row_sparse_gradients_gives_what_paddle_gives():
     """Recorded from PaddlePaddle 3.3.1 and 2.6.2: powers of beta are those of the next step."""
     e = argosy.nn.Embedding(5, 2, sparse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import optimizer as optimizers
 from argosy.autograd import no_grad
-from argosy.distributed._buckets import in_buckets
+from argosy.distributed._buckets import in_buckets, scaled
 from argosy.distributed._groups import default_group
 from argosy.distributed.communication import ReduceOp, _calls
 from argosy.distributed.communication.collectives import _OPERATIONS
@@ -159,7 +159,7 @@ class MergingOptimizer(_Around):
             if self._average:
                 for parameter in self._inner_opt._all_params():
                     if parameter.grad is not None:
-                        parameter.grad = parameter.grad * (1.0 / self._steps)
+                        parameter.grad = scaled(parameter, 1.0 / self._steps)
             self._inner_opt.step()
         self._done += 1
 

@@ -47,6 +47,16 @@ for scale, want in ((None, (size + 1) / 2), (2.0, size * (size + 1) / 4)):
     np.testing.assert_allclose(w.grad.numpy(), [want, want])
     w.clear_grad()
 
+table = paddle.nn.Embedding(4, 1, sparse=True)
+for scale, by in ((None, size), (2.0, 2.0)):
+    (table(paddle.to_tensor([0, 0] if rank else [0, 3])) * float(rank + 1)).sum().backward()
+    fused_allreduce_gradients(table.parameters(), None, scale=scale)
+    assert table.weight.grad.is_selected_rows() or size == 1
+    first = 1 + sum(2 * (r + 1) for r in range(1, size))
+    want = np.array([first, 0, 0, 1]) / by
+    np.testing.assert_allclose(table.weight.grad.to_dense().numpy()[:, 0], want, rtol=1e-6)
+    table.weight.clear_grad()
+
 assert fleet.util.all_reduce(rank + 1) == size * (size + 1) // 2
 assert fleet.util.all_reduce(np.array([rank, -rank]), "max").tolist() == [size - 1, 0]
 assert fleet.util.all_gather({"rank": rank}) == [{"rank": r} for r in range(size)]

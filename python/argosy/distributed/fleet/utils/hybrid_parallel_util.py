@@ -6,7 +6,7 @@ from argosy import nn
 from argosy._job import get_world_size
 from argosy._support import no_effect
 from argosy.autograd import no_grad
-from argosy.distributed._buckets import in_buckets
+from argosy.distributed._buckets import in_buckets, scaled, sum_rows
 from argosy.distributed._groups import default_group
 from argosy.distributed.communication import ReduceOp, _calls
 from argosy.distributed.communication.collectives import _OPERATIONS
@@ -25,7 +25,9 @@ def fused_allreduce_gradients(parameter_list, hcg, bucket_size=128 * 1024 * 1024
         scale (float, optional): What the sum is divided by; the number of processes if None.
     """
     what = "fused_allreduce_gradients"
-    gradients = [p.grad for p in parameter_list if p.grad is not None]
+    parameters = [p for p in parameter_list if p.grad is not None]
+    dense = [p.grad for p in parameters if not p.grad.is_selected_rows()]
+    with_rows = [p for p in parameters if p.grad.is_selected_rows()]
     if get_world_size() == 1:
         no_effect(
             what, "one process exchanges nothing", bucket_size=(bucket_size, 128 * 1024 * 1024)
@@ -34,11 +36,15 @@ def fused_allreduce_gradients(parameter_list, hcg, bucket_size=128 * 1024 * 1024
         if get_world_size() > 1:
             group = default_group(what) if hcg is None else hcg.get_data_parallel_group()
             op = ReduceOp.AVG if scale is None else ReduceOp.SUM
-            for bucket in in_buckets(gradients, [bucket_size]):
+            for bucket in in_buckets(dense, [bucket_size]):
                 _calls.call(group, "all_reduce", bucket, op=_OPERATIONS[op])
+            for parameter in with_rows:
+                sum_rows(parameter, group, group.nranks if scale is None else 1)
         if scale is not None:
-            for gradient in gradients:
+            for gradient in dense:
                 gradient.scale_(1.0 / scale)
+            for parameter in with_rows:
+                parameter.grad = scaled(parameter, 1.0 / scale)
 
 
 def broadcast_dp_parameters(model, hcg, fuse_params=True):
