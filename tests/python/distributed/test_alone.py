@@ -138,13 +138,20 @@ def test_switches_that_nobody_reads_raise_by_name(name):
         fleet.distributed_optimizer(optimizer, strategy)
 
 
-def test_degrees_and_tuning():
+@pytest.mark.parametrize(
+    "name",
+    [name for name in fleet.DistributedStrategy().hybrid_configs if "degree" in name],
+)
+def test_degrees(name):
     strategy = fleet.DistributedStrategy()
-    strategy.hybrid_configs = {"mp_degree": 2}
+    strategy.hybrid_configs = {name: 2}
     with pytest.raises(
-        NotImplementedError, match="mp_degree is not supported: expected 1 or -1, got 2"
+        NotImplementedError, match=f"{name} is not supported: expected 1 or -1, got 2"
     ):
         fleet.init(is_collective=True, strategy=strategy)
+
+
+def test_tuning():
     strategy = fleet.DistributedStrategy()
     strategy.nccl_comm_num = 2
     with pytest.warns(UserWarning, match=r"\[DistributedStrategy\] nccl_comm_num has no effect"):

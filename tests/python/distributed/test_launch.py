@@ -524,11 +524,64 @@ def test_logs_that_cannot_be_written(launch, tmp_path):
         (("--nproc_per_node", "0"), "--nproc_per_node: expected at least one process, got 0"),
         (("--run_mode", "ps"), "need --servers N"),
         (("--max_restart", "-1"), "--max_restart: expected a number >= 0"),
-        (("--tls_ca", "no.pem"), "--tls_ca: there is no file"),
-        (("--save_root", "a:b"), "--save_root: expected a folder without ':', got 'a:b'"),
+        (("--servers", "1", "--tls_ca", "no.pem"), "--tls_ca: there is no file"),
+        (
+            ("--servers", "1", "--save_root", "a:b"),
+            "--save_root: expected a folder without ':', got",
+        ),
+        (("--grace", "-1"), "--grace: expected seconds, 0 or more, got -1"),
+        (("--grace", "nan"), "--grace: expected seconds, 0 or more, got nan"),
+        (("--servers", "1", "--snapshot_seconds", "-1"), "--snapshot_seconds: expected seconds"),
+        (("--start_port", "65536"), "--start_port: expected 1 to 65535, got 65536"),
+        (("--start_port", "0"), "--start_port: expected 1 to 65535, got 0"),
+        (
+            ("--devices", "gpu"),
+            "--devices: expected numbers of devices, each once, as in 0,1, got 'gpu'",
+        ),
+        (("--gpus", "0,0"), "--gpus: expected numbers of devices, each once, as in 0,1, got '0,0'"),
+        (("--on", "ray", "--cpus", "-1"), "--cpus: expected a number of cores"),
     ],
 )
 def test_wrong_arguments(tmp_path, monkeypatch, options, text):
+    _refused(tmp_path, monkeypatch, options, text)
+
+
+@pytest.mark.parametrize(
+    "options, name",
+    [
+        (("--durability=log",), "durability: expected --servers beside it"),
+        (("--durability_dir=d",), "durability_dir: expected --servers beside it"),
+        (("--snapshot_seconds=5",), "snapshot_seconds: expected --servers beside it"),
+        (("--save_root=d",), "save_root: expected --servers beside it"),
+        (("--nnodes=2", "--master=h:1", "--tls_cert=c"), "tls_cert: expected --servers beside it"),
+        (("--insecure",), "insecure: expected --servers beside it"),
+        (("--servers=0", "--insecure"), "insecure: expected --servers beside it"),
+        (
+            ("--servers=1", "--snapshot_seconds=5"),
+            "snapshot_seconds: expected --durability beside it",
+        ),
+        (("--servers=1", "--durability_dir=d"), "durability_dir: expected --durability beside it"),
+        (
+            ("--servers=1", "--nproc_per_node=2"),
+            "nproc_per_node: expected it without --servers, got 2",
+        ),
+        (("--servers=1", "--devices=0,1"), "devices: expected it without --servers, got 0,1"),
+        (
+            ("--servers=1", "--nnodes=2"),
+            "nnodes: expected it without --servers, got 2. Do this: leave it",
+        ),
+        (("--servers=1", "--master=h:1"), "master: expected it without --servers"),
+        (("--servers=1", "--rank=0"), "rank: expected it without --servers"),
+        (("--servers=1", "--ips=h,i"), "ips: expected it without --servers"),
+        (("--cpus=2",), "cpus: expected --on ray beside it, got 2.0"),
+        (("--ray_address=h",), "ray_address: expected --on ray beside it, got h"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(tmp_path, monkeypatch, options, name):
+    _refused(tmp_path, monkeypatch, options, f"^--{name}")
+
+
+def _refused(tmp_path, monkeypatch, options, text):
     from argosy.distributed.launch import arguments
 
     monkeypatch.delenv("ARGOSY_JOB_TOKEN", raising=False)

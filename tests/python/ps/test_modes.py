@@ -19,7 +19,7 @@ LIMIT = 240
 
 
 class Job:
-    def __init__(self, mode, servers=1, workers=2, environ=(), program=PROGRAM, **settings):
+    def __init__(self, mode, servers=1, workers=2, environ=(), program=PROGRAM, of_workers=(), **settings):
         at = [f"127.0.0.1:{port}" for port in ports.pick(servers + workers)]
         base = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "TRAINING_"))}
         base.update(environ)
@@ -38,6 +38,8 @@ class Job:
                 env["TRAINING_ROLE"] = "PSERVER" if i < servers else "TRAINER"
                 env["POD_IP"], env["PADDLE_PORT"] = endpoint.split(":")
                 env["PADDLE_TRAINER_ID"] = str(i - servers if i >= servers else i)
+            if of_workers and i >= servers:
+                env.update(of_workers[i - servers])
             self.processes.append(
                 subprocess.Popen(
                     [sys.executable, program, mode, json.dumps(settings)],
@@ -180,20 +182,25 @@ def test_what_all_workers_call_is_done_once(servers, tmp_path):
         assert saved_rows(tmp_path / folder) == rows, folder
 
 
-def test_workers_wait_for_the_load_of_their_own_launch(tmp_path):
-    """The second launch has the token and the tables of the first, which know that that one loaded."""
+@pytest.mark.parametrize("started", ["launch", "hosts", "hand"])
+def test_workers_wait_for_the_load_of_their_own_launch(tmp_path, started):
+    """The second launch has the token and the model of the first, which knows that that one loaded; so do
+    its tables, where they are kept. On several hosts each has a launcher, and a mark, of its own."""
     program = str(pathlib.Path(PROGRAM).parent / "reloading.py")
     for mark in ("first", "second"):
-        environ = {
-            "ARGOSY_JOB_TOKEN": "the-same",
-            "ARGOSY_JOB_MARK": mark,
-            "PADDLE_NNODES": "1",
-            "ARGOSY_PS_DURABILITY": "log",
-            "ARGOSY_PS_DIRECTORY": str(tmp_path / "state"),
-        }
-        settings = {"folder": str(tmp_path), "first": mark == "first"}
-        with Job("async", program=program, environ=environ, **settings) as job:
-            assert job.results() == [1, 1], mark
+        environ = {"ARGOSY_JOB_TOKEN": "the-same"}
+        of_workers = ()
+        if started != "hand":
+            environ["ARGOSY_JOB_MARK"] = mark
+            environ["PADDLE_NNODES"] = "1"
+            environ["ARGOSY_PS_DURABILITY"] = "log"
+            environ["ARGOSY_PS_DIRECTORY"] = str(tmp_path / "state")
+        if started == "hosts":
+            environ["PADDLE_NNODES"] = "2"
+            of_workers = {"ARGOSY_JOB_MARK": mark}, {"ARGOSY_JOB_MARK": f"{mark} elsewhere"}
+        settings = {"folder": str(tmp_path), "first": mark == "first", "loads": 2}
+        with Job("async", 1, 2, environ, program, of_workers, **settings) as job:
+            assert job.results() == [[1, 1], [1, 1]], mark
 
 
 def saved_rows(folder):

@@ -8,6 +8,7 @@ import secrets
 import socket
 
 from . import ports
+from .checks import check_options
 from .folders import job_folder
 from .nodes import DEFAULT_PORT, Nodes
 from .supervision import say
@@ -15,6 +16,7 @@ from .supervision import say
 __all__ = ["Plan", "Task", "add_arguments", "make_plan", "parser", "unprotected"]
 
 _MAX_RESTART = 3
+_SNAPSHOT_SECONDS = 300
 
 
 class Task:
@@ -138,7 +140,9 @@ def add_arguments(out):
     )
     group.add_argument("--durability_dir", help="where (default: in LOG_DIR/state, anew)")
     group.add_argument(
-        "--snapshot_seconds", type=float, default=300, help="between snapshots (default 300)"
+        "--snapshot_seconds",
+        type=float,
+        help=f"between snapshots (default {_SNAPSHOT_SECONDS})",
     )
     group.add_argument(
         "--grace", type=float, default=10, help="seconds between SIGTERM and SIGKILL (default 10)"
@@ -232,6 +236,7 @@ def make_plan(options):
         raise ValueError(f"--max_restart: expected a number >= 0, got {options.max_restart}.")
     if not options.module and not os.path.exists(options.program):
         raise ValueError(f"there is no program {options.program!r}.")
+    check_options(options, vars(parser().parse_args(["PROGRAM"])))
     servers = _endpoints(options.servers, "--servers")
     workers = _endpoints(options.workers, "--workers")
     job = options.job_id or f"argosy-{os.getpid()}-{secrets.token_hex(4)}"
@@ -280,7 +285,9 @@ def _common_environ(options, job, mark):
         environ["ARGOSY_PS_DIRECTORY"] = os.path.abspath(
             options.durability_dir or os.path.join(options.log_dir, folder)
         )
-        environ["ARGOSY_PS_SNAPSHOT_SECONDS"] = str(options.snapshot_seconds)
+        seconds = options.snapshot_seconds
+        seconds = _SNAPSHOT_SECONDS if seconds is None else seconds
+        environ["ARGOSY_PS_SNAPSHOT_SECONDS"] = str(seconds)
     for option, name in (("tls_ca", "CA"), ("tls_cert", "CERT"), ("tls_key", "KEY")):
         value = getattr(options, option)
         if value:

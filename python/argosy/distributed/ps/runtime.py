@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import glob
+import hashlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 import weakref
 import zlib
 
@@ -228,11 +230,13 @@ def _stop_at_sigterm(servers):
     signal.signal(signal.SIGTERM, end)
 
 
-def _job(token):
-    """What a job's processes have in common, and no other job if one launcher started all of them; else
-    if it has a token of its own."""
-    one = os.environ.get("PADDLE_NNODES") == "1"
-    return f"{token} {os.environ.get('ARGOSY_JOB_MARK', '') if one else ''}"
+def _job(durability):
+    """What a server calls its job: no other launch, or run of a server by hand, is called so. A server by
+    hand whose tables come back may be of the job that it was of, or of the next one: it says nothing."""
+    mark = os.environ.get("ARGOSY_JOB_MARK", "")
+    if not mark and durability == "none":
+        mark = uuid.uuid4().hex
+    return hashlib.sha256(mark.encode()).hexdigest()[:16] if mark else ""
 
 
 class ServedRuntime(Runtime):
@@ -316,6 +320,7 @@ class ServedRuntime(Runtime):
         server = _ps().Server(
             endpoint=self._roles._get_pserver_endpoints()[index],
             index=index,
+            job=_job(settings.durability),
             servers=self._roles._server_num(),
             workers=self._roles._worker_num(),
             tables=_with_folders(self._tables, settings.server_directory(index)),
@@ -626,7 +631,9 @@ class ServedRuntime(Runtime):
         import numpy as np
 
         connection = self._sent(what)
-        first = (zlib.crc32(_job(self._settings.token).encode()) | 1) * _LOADS
+        # All workers ask server 0: launchers of several hosts have nothing else in common that is theirs.
+        job = json.loads(connection.stats())[0]["job"]
+        first = (zlib.crc32(f"{self._settings.token} {job}".encode()) | 1) * _LOADS
         done = np.zeros(1, "float32")
 
         def is_done(load):

@@ -122,6 +122,7 @@ ServerOptions parse_server_options(std::string_view text) {
   r.read("directory", &o.directory);
   r.read("snapshot_every", &o.snapshot_every);
   r.read("snapshot_log_bytes", &o.snapshot_log_bytes);
+  r.read("job", &o.job);
   r.read("load_from", &o.load_from);
   r.read("load_mode", &o.load_mode);
   r.read("save_roots", &o.save_roots);

@@ -14,6 +14,7 @@ namespace argosy::ps {
 struct ServerOptions {
   std::string endpoint;  // host:port; port 0 takes a free one
   uint32_t index = 0, servers = 1, workers = 1;
+  std::string job;  // what tells this job from others; stats say it, nothing else reads it
   std::vector<TableConfig> tables;
   // Who knows it may train. On loopback without one the server makes both tokens (secret_file.h).
   std::string token;

@@ -347,6 +347,7 @@ Answer Core::pull_dense(const Request& request) {
 
 std::string Core::stats() {
   OrderedJson all = {{"index", options_.index},
+                     {"job", options_.job},
                      {"epoch", epoch_},
                      {"pulls", pulls_.load()},
                      {"pushes", pushes_.load()},

@@ -1,5 +1,6 @@
-"""Workers that all load a model, the first one late: reloading.py MODE {"folder": .., "first": ..}.
-Prints how often a row was shown, as JSON; in the first job of a folder the model is saved before."""
+"""Workers that all load a model, the first one late: reloading.py MODE {"folder": .., "first": .., "loads": ..}.
+Prints how often a row was shown after each load, as JSON; in the first job of a folder the model is saved
+before and after."""
 
 import json
 import os
@@ -57,16 +58,22 @@ def main():
         train()
         fleet.save_persistables(exe, MODEL)
         fleet.barrier_worker()
-    train()
-    time.sleep(1.5 if me == 0 else 0)
-    fleet.load_model(MODEL, 0)
-    shows = np.zeros((1, 4), "float32")
-    connection = fleet.fleet._runtime._connection
-    connection.pull_sparse(0, np.array([me], "uint64"), shows, False)
-    fleet.barrier_worker()
+    shown = []
+    for _ in range(SETTINGS["loads"]):
+        train()
+        time.sleep(1.5 if me == 0 else 0)
+        fleet.load_model(MODEL, 0)
+        shows = np.zeros((1, 4), "float32")
+        connection = fleet.fleet._runtime._connection
+        connection.pull_sparse(0, np.array([me], "uint64"), shows, False)
+        shown.append(float(shows[0, 0]))
+        fleet.barrier_worker()
+    if SETTINGS["first"]:  # a model that knows of these loads
+        fleet.save_persistables(exe, MODEL)
+        fleet.barrier_worker()
     train()
     fleet.stop_worker()
-    print("RESULT " + json.dumps(float(shows[0, 0])), flush=True)
+    print("RESULT " + json.dumps(shown), flush=True)
 
 
 main()

@@ -9,7 +9,10 @@ from argosy.distributed.ps.switches import SWITCHES
 
 __all__ = []
 
-_DEGREES = ("dp_degree", "mp_degree", "pp_degree", "sharding_degree", "sep_degree", "cp_degree")
+_DEGREES = """
+dp_degree mp_degree pp_degree sharding_degree sep_degree cp_degree cp_sharding_degree
+ep_degree moe_sharding_degree
+""".split()
 # They say how processes exchange gradients, in ways of GPUs: defaults are those of the message.
 _TUNING = """
 sync_nccl_allreduce use_hierarchical_allreduce fuse_all_reduce_ops cudnn_exhaustive_search
