@@ -1,5 +1,6 @@
 """Models that real Paddle saved, with the outputs that it gave (tools/paddle_models.py --save wrote them):
-those whose names end in 2 are of Paddle 2.6 (.pdmodel), in 3 of 3.3 (.json)."""
+those whose names end in 2 are of Paddle 2.6 (.pdmodel), in 3 of 3.3 (.json). loops_wide2 is loops2 whose
+variables without a value are of float64, as earlier versions wrote them."""
 
 import json
 import pathlib

@@ -119,12 +119,18 @@ Tensor rounded(const Node& n, const Tensor& x) {
   return call("dequantize_affine", {codes[0].tensor, codes[1].tensor, zero});
 }
 
+// What x is rounded to times what codes [in, out] stand for.
+Tensor rounded_product(const Node& n, const Tensor& x, const Tensor& codes, const Tensor& scale,
+                       const Tensor& zero) {
+  const Tensor left = rounded(n, x), factor = as(one_number(scale), DType::float32),
+               point = zero.defined() ? as(one_number(zero), DType::float32) : zero;
+  const program::Recording recording = n.session.recording();  // they stay codes: see quantize.cc
+  return ops::matmul(left, call("dequantize_affine", {codes, factor, point}));
+}
+
 // A times the numbers of B's codes.
 Items dynamic_matmul(const Node& n) {
-  const Tensor b_zero = n.has(3) ? as(one_number(n.in(3)), DType::float32) : Tensor();
-  const Tensor b =
-      call("dequantize_affine", {n.in(1), as(one_number(n.in(2)), DType::float32), b_zero});
-  return {plus(ops::matmul(rounded(n, n.in(0)), b), n.optional(4))};
+  return {plus(rounded_product(n, n.in(0), n.in(1), n.in(2), n.optional(3)), n.optional(4))};
 }
 
 Items matmul_to_numbers(const Node& n) {
@@ -142,10 +148,10 @@ Items lstm(const Node& n) {
   for (size_t i : {1, 2}) n.expect(n.rank(i) == 3, "W and R have three dimensions");
   return lstm_by_products(n, [&n](const Tensor& x, size_t weight, int64_t direction) {
     const size_t scale = weight == 1 ? 8 : 10;
-    const auto own = [&](size_t i) { return as(ops::pick(n.in(i), 0, direction), DType::float32); };
-    const Tensor r = call("dequantize_affine", {ops::pick(n.in(weight), 0, direction), own(scale),
-                                                n.has(scale + 1) ? own(scale + 1) : Tensor()});
-    return ops::matmul(rounded(n, x), r);
+    const auto own = [&](size_t i) {
+      return n.has(i) ? ops::pick(n.in(i), 0, direction) : Tensor();
+    };
+    return rounded_product(n, x, own(weight), own(scale), own(scale + 1));
   });
 }
 

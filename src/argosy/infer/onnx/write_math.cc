@@ -221,8 +221,19 @@ void norm_along(Emit& e) {
   const std::vector<int64_t> axes = e.axes("axis", e.rank());
   if (p == 2) return e.give(e.reduce("ReduceL2", e.in(0), axes, true));
   if (p == 1) return e.give(e.reduce("ReduceL1", e.in(0), axes, true));
+  if (std::isinf(p)) {
+    const std::string sizes = e.node("Abs", {e.in(0)});
+    return e.give(e.reduce(p > 0 ? "ReduceMax" : "ReduceMin", sizes, axes, true));
+  }
+  if (p == 0) {
+    const std::string some = e.node("Sign", {e.node("Abs", {e.in(0)})});
+    return e.give(e.reduce("ReduceSum", some, axes, true));
+  }
   const std::string powers = e.node("Pow", {e.node("Abs", {e.in(0)}), e.number(p)});
   e.give(e.node("Pow", {e.reduce("ReduceSum", powers, axes, true), e.number(1 / p)}));
+}
+void zero_nan(Emit& e) {
+  e.give(e.node("Where", {e.node("IsNaN", {e.in(0)}), e.number(0), e.in(0)}));
 }
 void cumulative_sum(Emit& e) {
   const auto& axis = e.attr<std::optional<int64_t>>("axis");
@@ -311,6 +322,7 @@ constexpr WriteRow kRows[] = {
     {"trunc", trunc},
     {"var", variance},
     {"where_select", where},
+    {"zero_nan", zero_nan},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "argosy/infer/onnx/emit.h"
 #include "argosy/op/dispatch.h"
@@ -39,10 +40,14 @@ void log_sigmoid(Emit& e) {
   e.give(e.node("Neg", {e.node("Softplus", {e.node("Neg", {e.in(0)})})}));
 }
 void softplus(Emit& e) {
-  const double beta = e.real("beta");
-  if (beta == 1) return e.give(e.node("Softplus", {e.in(0)}));
-  const std::string x = e.node("Mul", {e.in(0), e.number(beta)});
-  e.give(e.node("Div", {e.node("Softplus", {x}), e.number(beta)}));
+  const double beta = e.real("beta"), threshold = e.real("threshold");
+  const std::string x = beta == 1 ? e.in(0) : e.node("Mul", {e.in(0), e.number(beta)});
+  std::string y = e.node("Softplus", {x});
+  if (beta != 1) y = e.node("Div", {y, e.number(beta)});
+  // Beyond the threshold x itself, which from 18 on is what is there to the last bit of float32.
+  if (threshold < 18 || (e.dtype() == DType::float64 && threshold < 40))
+    y = e.node("Where", {e.node("Greater", {x, e.number(threshold)}), e.in(0), y});
+  e.give(y);
 }
 void gelu(Emit& e) {
   const std::string x = e.in(0);
@@ -249,6 +254,40 @@ void average_pool(Emit& e) {
     y = e.node("Mul", {y, e.number(count / divisor)});
   }
   give_back(e, y);
+}
+
+// Sums of powers are means times how many there are.
+void lp_pool(Emit& e) {
+  if (e.flag("ceil_mode")) e.unsupported("ceil_mode");
+  double count = 1;
+  for (int64_t k : e.integers("kernel")) count *= static_cast<double>(k);
+  const double p = e.real("norm_type");
+  const std::string powers = e.node("Pow", {channels_first(e), e.number(p)});
+  const std::string mean = e.node("AveragePool", {powers},
+                                  {{"kernel_shape", e.integers("kernel")},
+                                   {"strides", strides_of(e)},
+                                   {"pads", pool_pads(e)},
+                                   {"count_include_pad", true}});
+  const std::string sum = e.node("Mul", {mean, e.number(count)});
+  give_back(e, e.node("Pow", {sum, e.number(1 / p)}));
+}
+
+// The sum of what is moved by each place of the window.
+void channel_window_sum(Emit& e) {
+  const int64_t before = e.integer("before"), after = e.integer("after");
+  std::vector<int64_t> pads(static_cast<size_t>(2 * e.rank()), 0);
+  const auto axis = static_cast<size_t>(e.integer("axis"));
+  pads[axis] = before;
+  pads[axis + static_cast<size_t>(e.rank())] = after;
+  const std::string wide = e.node("Pad", {e.in(0), e.to.integers(pads), e.number(0)});
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i <= before + after; ++i) {
+    const int64_t left = before + after - i;
+    const int64_t end = left ? -left : std::numeric_limits<int64_t>::max();
+    parts.push_back(e.node("Slice", {wide, e.to.integers({i}), e.to.integers({end}),
+                                     e.to.integers({e.integer("axis")})}));
+  }
+  e.give(e.to.node("Sum", parts));
 }
 
 // Means of parts of an axis as a product: [out, in].
@@ -506,6 +545,7 @@ constexpr WriteRow kRows[] = {
     {"batch_norm", batch_norm},
     {"celu", with_alpha<"Celu">},
     {"channel_shuffle", channel_shuffle},
+    {"channel_window_sum", channel_window_sum},
     {"conv1d", conv},
     {"conv1d_transpose", conv_transpose},
     {"conv2d", conv},
@@ -528,6 +568,8 @@ constexpr WriteRow kRows[] = {
     {"linear", linear},
     {"log_sigmoid", log_sigmoid},
     {"log_softmax", along_axis<"LogSoftmax">},
+    {"lp_pool1d", lp_pool},
+    {"lp_pool2d", lp_pool},
     {"matmul", matmul},
     {"max_pool1d", max_pool},
     {"max_pool2d", max_pool},

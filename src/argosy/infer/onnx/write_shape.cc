@@ -135,6 +135,8 @@ void slice(Emit& e) {
 }
 void flip(Emit& e) {
   std::string x = e.in(0);
+  const auto& given = e.attr<op::IntArray>("axis");
+  if (!given.none && given.size() == 0) return e.give(x);
   for (int64_t axis : e.axes("axis", e.rank()))
     x = e.node("Slice",
                {x, e.to.integers({-1}), e.to.integers({std::numeric_limits<int64_t>::min() + 1}),

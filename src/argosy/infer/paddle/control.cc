@@ -21,6 +21,7 @@ Tensor known_condition(const Node& n, const Tensor& t) {
 }
 
 bool truth(const Tensor& t) {
+  const program::Recording at_once(nullptr);
   return *op::contiguous(as(t, DType::bool_)).data<bool>();
 }
 
@@ -31,6 +32,7 @@ bool is_array(const Tensor& t) {
 // The number that Paddle has where a variable has no value yet, whatever its type will be.
 bool says_no_value(const Tensor& t) {
   if (t.symbolic() || !is_floating(t.dtype()) || t.numel() != 1) return false;
+  const program::Recording at_once(nullptr);  // also of float64, whose cast would be recorded
   return *op::contiguous(as(t, DType::float32)).data<float>() == 1.77113e27f;
 }
 

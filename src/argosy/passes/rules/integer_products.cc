@@ -167,7 +167,33 @@ class Integers {
     const Tensor again = ops::cast(narrow, DType::int32);
     if (std::memcmp(dense.raw(), again.raw(), dense.nbytes()) != 0) return;
     const Tensor ones = ops::full(op::IntArray{matrix.dim(1)}, op::Scalar(1.0), DType::float32);
-    put(o, x->codes, 0, narrow, ones, nullptr, x->zero);
+    put(o, product(x->codes, 0, narrow, ones, nullptr, x->zero));
+  }
+
+  static bool is_number(const Ref<Value>& v) { return v->shape.known() && v->shape.numel() == 1; }
+
+  // Codes whose scale and zero point a run makes: the product of codes, times that scale.
+  void take_dynamic(Operation& o, bool transposed, const Ref<Value>& bias) {
+    const Operation* numbers = made_by(o.operands[0], kNumbers);
+    if (!numbers || !is_code(numbers->operands[0]->dtype) ||
+        numbers->operands[0]->shape.rank() != o.operands[0]->shape.rank())
+      return;
+    const Ref<Value> scale = numbers->operands[1], zero = numbers->operands[2];
+    const Operation* code = zero ? made_by(zero, "cast") : nullptr;
+    if (!is_number(scale) || scale->dtype != DType::float32 ||
+        (zero && (!is_number(zero) || !code || !is_code(code->operands[0]->dtype))))
+      return;
+    const auto w = matrix(o.operands[1], transposed);
+    if (!w || !ops::can_pack(order_of(w->codes))) return;
+    Ref<Value> whole;
+    if (zero) {
+      op::AttrBox attrs(*code->op->attrs, code->attrs.get());
+      set_attr(attrs, "dtype", DType::int32);
+      whole = r_.insert("cast", {code->operands[0]}, std::move(attrs)).results[0];
+    }
+    const Ref<Value> made = product(numbers->operands[0], 0, w->codes, w->scale, nullptr, whole);
+    const Ref<Value> scaled = r_.insert("multiply", {made, scale}).results[0];
+    put(o, bias ? r_.insert("add", {scaled, bias}).results[0] : scaled);
   }
 
   void take(Operation& o, bool transposed, const Ref<Value>& bias) {
@@ -175,12 +201,13 @@ class Integers {
     program::Recording here(nullptr);
     if (o.results[0]->dtype != DType::float32) return;
     const auto x = one_step(o.operands[0]);
-    if (!x) return;
+    if (!x) return take_dynamic(o, transposed, bias);
     const auto w = matrix(o.operands[1], transposed);
     if (!w || (bias && (bias->shape.rank() != 1 || bias->dtype != DType::float32 ||
                         bias->shape[0] != w->codes.dim(1))))
       return;
-    put(o, x->codes, x->zero, w->codes, ops::scale(w->scale, x->scale), bias, nullptr);
+    const Tensor factor = ops::scale(w->scale, x->scale);
+    put(o, product(x->codes, x->zero, w->codes, factor, bias, nullptr));
   }
 
   // Of one group, or of as many as channels, on [n, c, h, w]: its codes are transposed, and its
@@ -229,22 +256,32 @@ class Integers {
     return r_.insert("transpose", {v}, std::move(attrs)).results[0];
   }
 
-  // integer_linear in the place of o, where the machine has it.
-  void put(Operation& o, const Ref<Value>& codes, int64_t zero, const Tensor& matrix,
-           const Tensor& factor, const Ref<Value>& bias, const Ref<Value>& more_zero) {
+  static ops::IntegerLinearAttrs order_of(const Tensor& matrix) {
     ops::IntegerLinearAttrs a;
     a.in = matrix.dim(0);
     a.out = matrix.dim(1);
-    if (!ops::can_pack(a)) return;
+    return a;
+  }
+
+  // integer_linear, where the machine has it, else null.
+  Ref<Value> product(const Ref<Value>& codes, int64_t zero, const Tensor& matrix,
+                     const Tensor& factor, const Ref<Value>& bias, const Ref<Value>& more_zero) {
+    const ops::IntegerLinearAttrs a = order_of(matrix);
+    if (!ops::can_pack(a)) return nullptr;
     op::AttrBox attrs = default_attrs(op::get("integer_linear"));
     set_attr(attrs, "in", a.in);
     set_attr(attrs, "out", a.out);
     set_attr(attrs, "zero", zero);
     const Ref<Value> packed = r_.constant(ops::pack(matrix, a));
-    const Operation& product =
-        r_.insert("integer_linear", {codes, packed, bias, nullptr, r_.constant(factor), more_zero},
-                  std::move(attrs));
-    r_.stand_in(o.results[0], product.results[0]);
+    return r_
+        .insert("integer_linear", {codes, packed, bias, nullptr, r_.constant(factor), more_zero},
+                std::move(attrs))
+        .results[0];
+  }
+
+  void put(Operation& o, const Ref<Value>& made) {
+    if (!made) return;
+    r_.stand_in(o.results[0], made);
     r_.erase();
   }
 
