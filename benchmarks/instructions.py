@@ -107,9 +107,35 @@ def captured_step():
     return _step(captured=True)
 
 
+def predictor():
+    import numpy as np
+
+    import argosy
+    from argosy import inference, nn
+
+    argosy.seed(0)
+    net = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 2))
+    net.eval()
+    with tempfile.TemporaryDirectory() as folder:
+        spec = argosy.static.InputSpec([None, 16], "float32", "x")
+        argosy.jit.save(net, f"{folder}/net", input_spec=[spec])
+        made = inference.create_predictor(inference.Config(f"{folder}/net"))
+    array = np.ones([1, 16], "float32")
+    x = made.get_input_handle("x")
+    y = made.get_output_handle(made.get_output_names()[0])
+
+    def call():
+        x.copy_from_cpu(array)
+        made.run()
+        return y.copy_to_cpu()
+
+    return call, 100
+
+
 WORKLOADS = {
     f.__name__: f
     for f in (add_one, chain_with_gradient, indexing, transposed_copy, eager_step, captured_step)
+    + (predictor,)
 }
 
 

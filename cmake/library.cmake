@@ -65,7 +65,18 @@ set_source_files_properties(
 # own, since it cannot use precompiled headers that were not compiled for size.
 set(once ${sources})
 list(FILTER once INCLUDE REGEX
-  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)|/argosy/infer/(saved/|einsum|engine|importer|op_view)|/argosy/runtime/(lower|print)")
+  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)|/argosy/infer/(saved/|einsum|engine|importer|op_view)|/argosy/runtime/(lower|memory_plan|plan|print|schedule)|/argosy/base/flags|/argosy/op/(nan_finder|registry)")
+# Also files of ops that describe, infer and differentiate, and leave elements to kernels/: 40 % smaller,
+# and a call takes as many instructions. (Not those that loop over elements themselves.)
+foreach(names "activation/(gated|gelu|smooth)" "attention/tiled" "common/shuffle"
+    "control/(arrays|control|custom_gradient|on_place|report)" "conv/(conv|packed|window)"
+    "detection/(suppress|yolo)" "indexing/masks" "linalg/(expm|norm|spectral)"
+    "manip/(join|rearrange)" "norm/(batch_norm|group_norm|layer_norm|vector_norm)"
+    "quant/(integer_linear|weight_only)" "rnn/(cells|rnn|unrolled)" "vision/interpolate")
+  set(glue ${sources})
+  list(FILTER glue INCLUDE REGEX "/argosy/ops/${names}[.]cc$")
+  list(APPEND once ${glue})
+endforeach()
 list(REMOVE_ITEM sources ${once})
 
 # What reads files is sanitized, and tells the fuzzer where it gets to. The rest is as released: so
@@ -89,9 +100,25 @@ set(loops_smaller $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O2 -ftree-v
   -fvect-cost-model=dynamic --param=max-inline-insns-auto=30 --param=max-inline-insns-single=200
   --param=early-inlining-insns=14 --param=inline-min-speedup=15>)
 list(JOIN loops_smaller ";" loops_smaller)
-foreach(name gemm linalg reduce simd/integer simd/math simd/math2 simd/pool simd/softmax)
-  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/${name}.cc
+foreach(name kernels/cpu/gemm kernels/cpu/linalg kernels/cpu/reduce kernels/cpu/roi
+    kernels/cpu/simd/integer kernels/cpu/simd/math kernels/cpu/simd/math2 kernels/cpu/simd/pool
+    kernels/cpu/simd/softmax ops/cumulative/cumulative ops/loss/labels ops/reduce/prod
+    ops/vision/pad ops/vision/slopes ops/vision/unfold)
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/${name}.cc
     APPEND PROPERTY COMPILE_OPTIONS "${loops_smaller}")
+endforeach()
+
+# Where a loop's last elements come one at a time, there are up to 15 of them: GCC writes each out, which
+# is half of such a file and no faster. (Not in files with loops of a constant length, which are to be
+# written out.)
+foreach(name kernels/cpu/scan kernels/cpu/simd/activation kernels/cpu/simd/arithmetic
+    kernels/cpu/simd/cast kernels/cpu/simd/compare kernels/cpu/simd/host kernels/cpu/simd/integer
+    kernels/cpu/simd/math kernels/cpu/simd/math2 kernels/cpu/simd/norm kernels/cpu/simd/reduce
+    kernels/cpu/simd/rnn ops/cumulative/cumulative ops/loss/labels ops/reduce/prod
+    ops/vision/pad ops/vision/slopes)
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/${name}.cc
+    APPEND PROPERTY COMPILE_OPTIONS
+    "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:--param=max-completely-peel-times=1>")
 endforeach()
 
 function(argosy_objects target isa)
@@ -120,9 +147,19 @@ set(objects $<TARGET_OBJECTS:argosy_objects> $<TARGET_OBJECTS:argosy_once>)
 if(simd_sources)
   argosy_objects(argosy_avx2 argosy_isa_avx2 ${simd_sources})
   argosy_objects(argosy_avx512 argosy_isa_avx512 ${simd_sources})
-  target_precompile_headers(argosy_avx2 REUSE_FROM argosy_objects)
-  # Of another instruction set, so its own: what base/dtype.h includes.
-  target_precompile_headers(argosy_avx512 PRIVATE <complex> <optional> <span> <string_view>)
+  foreach(isa avx2 avx512)
+    # Of other flags than argosy_objects, so their own: what base/dtype.h includes.
+    target_precompile_headers(argosy_${isa} PRIVATE <complex> <optional> <span> <string_view>)
+    # Nothing throws in there, so nothing has to be unwound, but where integers are divided.
+    target_compile_options(argosy_${isa} PRIVATE
+      "$<$<CONFIG:Release>:-fno-exceptions;-fno-asynchronous-unwind-tables>")
+  endforeach()
+  foreach(name integer map)
+    set(source ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/simd/${name}.cc)
+    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS
+      "$<$<CONFIG:Release>:-fexceptions;-fasynchronous-unwind-tables>")
+  endforeach()
   list(APPEND objects $<TARGET_OBJECTS:argosy_avx2> $<TARGET_OBJECTS:argosy_avx512>)
 endif()
 

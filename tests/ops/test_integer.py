@@ -74,6 +74,27 @@ def test_codes_of_what_is_no_number():
     assert got.tolist() == [255, 0, 0, 255, 0]
 
 
+# Steps whose inverse is no number, or as good as none, and zero points that are no codes, among them.
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.75, 1 / 3, 0.0235294122, 1e-41, 1e-38, 1e-31, 1e31, 3e38, -0.5])  # fmt: skip
+@pytest.mark.parametrize("zero", [0.0, 131.0, -128.0, 0.5, 3000.0])
+def test_codes_are_those_of_a_division(step, zero):
+    step, zero = np.float32(step), np.float32(zero)
+    random = np.random.RandomState(0)
+    with np.errstate(over="ignore"):
+        x = np.concatenate([
+            random.uniform(-400, 400, 20000).astype("float32") * step,
+            (np.arange(-1300, 1300) + np.float32(0.5)) * step,  # halves
+            np.nextafter((np.arange(-300, 300) + np.float32(0.5)) * step, np.float32(np.inf)),
+            np.nextafter((np.arange(-300, 300) + np.float32(0.5)) * step, np.float32(-np.inf)),
+            np.arange(-5000, 5000, 7).astype("float32") * step,
+            np.array([0, -0.0, 1e-45, -1e-45, 3e38, -3e38, np.inf, -np.inf], "float32"),
+        ]).astype("float32")  # fmt: skip
+        for low, high, dtype in ((0, 255, "uint8"), (-128, 127, "int8"), (3, 100, "uint8")):
+            wanted = np.clip(np.round(x / step) + zero, low, high).astype("int32")
+            got = ops.quantize_affine(t(x), t(step), t(zero), float(low), float(high), dtype)
+            np.testing.assert_array_equal(got.numpy().astype("int32"), wanted)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32"])
 @pytest.mark.parametrize("form", ["one", "none", "columns"])
 def test_numbers_of_codes(dtype, form):

@@ -375,6 +375,11 @@ def test_divisions_of_integers_are_exact_for_all_sizes(dtype):
             np.testing.assert_array_equal(array(op(x, y)), wrapped(want), err_msg=str(op))
     with pytest.raises(ValueError, match="integer division by zero"):
         argosy.floor_divide(tensor(np.ones(600, dtype)), tensor(np.arange(600).astype(dtype)))
+    with pytest.raises(
+        ValueError, match="integer division by zero"
+    ):  # by blocks, as elements lie apart
+        divisors = tensor(np.arange(1200).reshape(600, 2).astype(dtype))
+        argosy.floor_divide(tensor(np.ones((600, 2), dtype))[:, 0], divisors[:, 0])
 
 
 def test_remainders_of_float32_are_exact():

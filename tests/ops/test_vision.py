@@ -270,3 +270,13 @@ def test_pads_in_many_parts(shape, dtype, mode):
         y = _core.ops.pad(argosy.to_tensor(x), paddings, mode, 3)
         value = {"value": 3} if mode == "constant" else {}
         np.testing.assert_array_equal(y.numpy(), pad(x, paddings, mode, **value))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64", "complex128"])
+def test_pads_of_rows_of_any_length(dtype):
+    """How a row is copied depends on how long it is: by pieces of 8 or 32 bytes, or by a call."""
+    paddings = [1, 0, 1, 2]
+    for n in (*range(1, 70), 127, 128, 129, 255, 256, 257, 511, 512, 513, 520):
+        x = np.arange(3 * n).reshape(3, n).astype(dtype)
+        y = _core.ops.pad(argosy.to_tensor(x), paddings, "constant", 3)
+        np.testing.assert_array_equal(y.numpy(), pad(x, paddings, "constant", 3), err_msg=str(n))

@@ -27,6 +27,8 @@ struct CodeResult {
   bool codes = false;
   float step = 1, zero = 0, low = 0, high = 255;
 };
+// n numbers as codes; false, and nothing done, where the machine has no such vectors.
+ARGOSY_API bool quantize(const float* x, int64_t n, const CodeResult& y);
 // y[m, n] = epilogue(factor[n] * (x * w)).
 ARGOSY_API void integer_linear(int64_t m, int64_t k, int64_t n, const Codes& x, const void* packed,
                                const float* factor, const PackedEpilogue& epilogue,

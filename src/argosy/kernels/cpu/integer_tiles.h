@@ -7,9 +7,8 @@
 // What products and convolutions of 8-bit integers are made of.
 namespace argosy::cpu {
 
-inline constexpr int64_t kQuad = 4;      // numbers that one instruction multiplies and adds
-inline constexpr int64_t kTileRows = 6;  // rows of a register tile
-inline constexpr int64_t kChunkRows = 16 * kTileRows;  // rows of a task
+inline constexpr int64_t kQuad = 4;        // numbers that one instruction multiplies and adds
+inline constexpr int64_t kChunkRows = 96;  // of a task: whole tiles
 
 inline int64_t quads_of(int64_t k) {
   return (k + kQuad - 1) / kQuad;

@@ -52,4 +52,17 @@ void with_short_rows(int64_t bytes, F&& f) {
   by.template operator()<32>();
 }
 
+// One row, up to 512 bytes of it without a call: where a copy of the loop for each size would be
+// more than the choice is worth.
+inline void move_row(char* to, const char* from, int64_t bytes) {
+  auto by = [&]<size_t step>() {
+    constexpr auto kStep = static_cast<int64_t>(step);
+    for (int64_t i = 0; i + kStep < bytes; i += kStep) std::memcpy(to + i, from + i, step);
+    std::memcpy(to + bytes - kStep, from + bytes - kStep, step);
+  };
+  if (bytes >= 32 && bytes <= 512) return by.template operator()<32>();
+  if (bytes >= 8 && bytes < 32) return by.template operator()<8>();
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
 }  // namespace argosy::cpu

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "argosy/base/parallel.h"
@@ -127,10 +128,19 @@ void integer_depthwise(const ConvShape& s, const Codes& x, const void* packed, c
                        const PackedEpilogue& epilogue, const CodeResult& y) {
   const int64_t out_row = s.out[1] * s.out_channels;
   DepthwiseCodeRow given{};
-  given.flip = x.is_signed ? 0x80 : 0;
   given.zero = x.zero + (x.is_signed ? 128 : 0);
   given.factor = factor;
   const auto* codes = static_cast<const uint8_t*>(x.at);
+  std::optional<Scratch> flipped;
+  if (x.is_signed) {
+    const int64_t n = s.batch * s.in[0] * s.in[1] * s.in_channels;
+    flipped.emplace(static_cast<size_t>(n));
+    auto* const to = flipped->as<uint8_t>();
+    parallel_for(n, 1 << 18, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = codes[i] ^ 0x80;
+    });
+    codes = to;
+  }
   if (!y.codes) {
     each_row(s, codes, packed, epilogue, given, [&](DepthwiseCodeRow& p, int64_t i) {
       p.y = static_cast<float*>(y.at) + i * out_row;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/integer_linear.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
@@ -65,6 +66,9 @@ void quantize_run(KernelFrame& f, const QuantizeAttrs& a) {
   const auto low = static_cast<float>(a.low), high = static_cast<float>(a.high);
   const float* x = f.in[0].data<float>();
   parallel_for(f.out[0].numel(), kGrain, [&](int64_t begin, int64_t end) {
+    cpu::CodeResult codes{static_cast<char*>(f.out[0].raw()) + begin, true};
+    codes.step = step.scale, codes.zero = step.zero, codes.low = low, codes.high = high;
+    if (cpu::quantize(x + begin, end - begin, codes)) return;
     if (a.dtype == DType::uint8)
       quantize_elements(x + begin, step, low, high, f.out[0].data<uint8_t>() + begin, end - begin);
     else

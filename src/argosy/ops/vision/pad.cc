@@ -178,29 +178,27 @@ void pad_rows(const PadLayout& at, const T* x, T fill, T* y) {
   const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, out * inner));
   const int64_t bytes = (end - begin) * inner * static_cast<int64_t>(sizeof(T));
   const int64_t skipped = end > begin ? from[begin] * inner : 0;
-  cpu::with_short_rows(bytes, [&](auto copy) {
-    // By value: what is written could be what a reference refers to.
-    auto pad_row = [=](int64_t r, int64_t source) {
-      T* to = y + r * out * inner;
-      if (source < 0) {
-        std::fill_n(to, out * inner, fill);
-        return;
-      }
-      const T* row = x + source * in * inner;
-      if (end > begin)
-        copy(reinterpret_cast<char*>(to + begin * inner),
-             reinterpret_cast<const char*>(row + skipped));
-      if (inner == 1) {
-        for (int64_t k = 0; k < begin; ++k) to[k] = from[k] < 0 ? fill : row[from[k]];
-        for (int64_t k = end; k < out; ++k) to[k] = from[k] < 0 ? fill : row[from[k]];
-        return;
-      }
-      pad_border(from, inner, row, fill, to, 0, begin);
-      pad_border(from, inner, row, fill, to, end, out);
-    };
-    parallel_for(at.rows, grain,
-                 [&](int64_t first, int64_t last) { at.for_rows(first, last, pad_row); });
-  });
+  // By value: what is written could be what a reference refers to.
+  auto pad_row = [=](int64_t r, int64_t source) {
+    T* to = y + r * out * inner;
+    if (source < 0) {
+      std::fill_n(to, out * inner, fill);
+      return;
+    }
+    const T* row = x + source * in * inner;
+    if (end > begin)
+      cpu::move_row(reinterpret_cast<char*>(to + begin * inner),
+                    reinterpret_cast<const char*>(row + skipped), bytes);
+    if (inner == 1) {
+      for (int64_t k = 0; k < begin; ++k) to[k] = from[k] < 0 ? fill : row[from[k]];
+      for (int64_t k = end; k < out; ++k) to[k] = from[k] < 0 ? fill : row[from[k]];
+      return;
+    }
+    pad_border(from, inner, row, fill, to, 0, begin);
+    pad_border(from, inner, row, fill, to, end, out);
+  };
+  parallel_for(at.rows, grain,
+               [&](int64_t first, int64_t last) { at.for_rows(first, last, pad_row); });
 }
 
 void pad_run(KernelFrame& f, const PadAttrs& a) {

@@ -14,7 +14,7 @@ namespace argosy::passes {
 namespace {
 
 constexpr const char* kNumbers = "dequantize_affine";  // x, scale, zero
-constexpr int64_t kLeast = 1024;                       // elements of a matrix
+constexpr int64_t kLeast = 256;                        // elements of a matrix
 
 // All codes of a value with one scale and one zero point.
 struct OneStep {

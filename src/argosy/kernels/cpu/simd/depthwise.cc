@@ -21,32 +21,18 @@ Reach reach_of(const DepthwiseRowOf<X>& p, int64_t pixel) {
   return r;
 }
 
-// A vector of codes, or `n` of them and zeros, as int32.
-#ifdef __AVX512F__
-using Integers = __m512i;
-ARGOSY_INLINE Integers widened(__m128i codes) {
-  return _mm512_maskz_cvtepu8_epi32(0xffff, codes);
-}
-#else
-using Integers = __m256i;
-ARGOSY_INLINE Integers widened(__m128i codes) {
-  return _mm256_cvtepu8_epi32(codes);
-}
-#endif
+// A vector of codes, or `n` of them and zeros, as numbers.
 template <bool kPart>
-ARGOSY_INLINE Vec load_codes(const DepthwiseRowOf<uint8_t>& p, const uint8_t* at, int64_t n) {
+ARGOSY_INLINE Vec load_codes(const uint8_t* at, int64_t n) {
   __m128i codes = _mm_setzero_si128();
   if constexpr (kPart)
     __builtin_memcpy(&codes, at, static_cast<size_t>(n));
   else
     __builtin_memcpy(&codes, at, Vec::kLanes);
-  codes = _mm_xor_si128(codes, _mm_set1_epi8(static_cast<char>(p.flip)));
 #ifdef __AVX512F__
-  const Integers less = _mm512_sub_epi32(widened(codes), _mm512_set1_epi32(p.zero));
-  return {_mm512_maskz_cvtepi32_ps(0xffff, less)};
+  return {_mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtepu8_epi32(0xffff, codes))};
 #else
-  const Integers less = _mm256_sub_epi32(widened(codes), _mm256_set1_epi32(p.zero));
-  return {_mm256_cvtepi32_ps(less)};
+  return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(codes))};
 #endif
 }
 
@@ -65,12 +51,17 @@ ARGOSY_INLINE void block(const DepthwiseRowOf<X>& p, int64_t pixel, const Reach&
   };
   auto load_x = [&](const X* at) {
     if constexpr (kCodes)
-      return load_codes<kPart>(p, at, n);
+      return load_codes<kPart>(at, n);
     else
       return load(at);
   };
   const PackedEpilogue& e = p.epilogue;
   Vec acc[kP][kC];
+  // Of codes, the weights that meet the image: codes stand for themselves less their zero point,
+  // which is taken off in the end. All sums are exact, see integer_depthwise_bytes().
+  [[maybe_unused]] Vec met[kC];
+#pragma GCC unroll 8
+  for (int j = 0; j < kC; ++j) met[j] = Vec::zero();
   auto each = [&](auto&& f) {
 #pragma GCC unroll 8
     for (int i = 0; i < kP; ++i)
@@ -87,6 +78,10 @@ ARGOSY_INLINE void block(const DepthwiseRowOf<X>& p, int64_t pixel, const Reach&
       Vec weight[kC];
 #pragma GCC unroll 8
       for (int j = 0; j < kC; ++j) weight[j] = Vec::load(w + j * Vec::kLanes);
+      if constexpr (kCodes) {
+#pragma GCC unroll 8
+        for (int j = 0; j < kC; ++j) met[j] = met[j] + weight[j];
+      }
       each([&](Vec& a, int i, int j) {
         a = Vec::fma(load_x(x + i * next + j), weight[j / Vec::kLanes], a);
       });
@@ -95,7 +90,10 @@ ARGOSY_INLINE void block(const DepthwiseRowOf<X>& p, int64_t pixel, const Reach&
     }
   }
   if constexpr (kCodes) {
-    each([&](Vec& a, int, int j) { a = a * load(p.factor + c + j); });
+    const Vec less = Vec::fill(-static_cast<float>(p.zero));
+    each([&](Vec& a, int, int j) {
+      a = Vec::fma(less, met[j / Vec::kLanes], a) * load(p.factor + c + j);
+    });
     if (e.bias) each([&](Vec& a, int, int j) { a = a + load(e.bias + c + j); });
   }
   const int64_t to = pixel * p.channels + c;

@@ -119,25 +119,28 @@ void narrow_bf16(const float* in, uint16_t* out, int64_t n) {
   for (; i < n; ++i) out[i] = static_cast<uint16_t>(round_bf16(in[i]) >> 16);
 }
 
-void run_blocked(Contiguous kernel, const Form* forms, int inputs, int operands, char* const* ptrs,
-                 const int64_t* strides, int64_t n, const void* params) {
+void run_blocked(char* const* ptrs, const int64_t* strides, int64_t n, const void* params,
+                 Contiguous kernel, uint32_t operands) {
   alignas(64) char buffers[kMaxLoopOperands][kBlockBytes];
+  Form forms[kMaxLoopOperands];
   bool direct[kMaxLoopOperands];
   char* now[kMaxLoopOperands];
+  const int inputs = inputs_of(operands), count = count_of(operands);
   int widest = 1;
-  for (int k = 0; k < operands; ++k) {
+  for (int k = 0; k < count; ++k) {
+    forms[k] = form_of(operands, k);
     if (computed_size(forms[k]) > widest) widest = computed_size(forms[k]);
   }
   const int64_t block = kBlockBytes / widest;
   const int64_t first = n < block ? n : block;
-  for (int k = 0; k < operands; ++k) {
+  for (int k = 0; k < count; ++k) {
     direct[k] = forms[k] < Form::f16 && strides[k] == stored_size(forms[k]);
     now[k] = direct[k] ? ptrs[k] : buffers[k];
     if (k < inputs && strides[k] == 0) load(forms[k], ptrs[k], 0, buffers[k], first);
   }
   for (int64_t begin = 0; begin < n; begin += block) {
     const int64_t m = n - begin < block ? n - begin : block;
-    for (int k = 0; k < operands; ++k) {
+    for (int k = 0; k < count; ++k) {
       char* at = ptrs[k] + begin * strides[k];
       if (direct[k]) {
         now[k] = at;
@@ -146,7 +149,7 @@ void run_blocked(Contiguous kernel, const Form* forms, int inputs, int operands,
       }
     }
     kernel(now, m, params);
-    for (int k = inputs; k < operands; ++k) {
+    for (int k = inputs; k < count; ++k) {
       if (!direct[k]) store(forms[k], buffers[k], ptrs[k] + begin * strides[k], strides[k], m);
     }
   }

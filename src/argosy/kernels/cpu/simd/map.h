@@ -95,20 +95,37 @@ void narrow_bf16(const float* in, uint16_t* out, int64_t n);
 // Contiguous operands of computing types: inputs, then outputs.
 using Contiguous = void (*)(char* const* ptrs, int64_t n, const void* params);
 
-void run_blocked(Contiguous kernel, const Form* forms, int inputs, int operands, char* const* ptrs,
-                 const int64_t* strides, int64_t n, const void* params);
+// The operands of a loop in one number, since a loop of each op and dtype tells run_blocked: how
+// many there are, how many of them are inputs, and their forms, four bits each.
+template <int inputs, Form... forms>
+consteval uint32_t operands_of() {
+  static_assert(sizeof...(forms) <= 6);
+  uint32_t bits = sizeof...(forms) | inputs << 4;
+  int at = 4;
+  ((bits |= static_cast<uint32_t>(forms) << (at += 4)), ...);
+  return bits;
+}
+ARGOSY_INLINE int count_of(uint32_t operands) {
+  return static_cast<int>(operands & 15);
+}
+ARGOSY_INLINE int inputs_of(uint32_t operands) {
+  return static_cast<int>(operands >> 4 & 15);
+}
+ARGOSY_INLINE Form form_of(uint32_t operands, int k) {
+  return static_cast<Form>(operands >> (8 + 4 * k) & 15);
+}
 
+void run_blocked(char* const* ptrs, const int64_t* strides, int64_t n, const void* params,
+                 Contiguous kernel, uint32_t operands);
+
+// There are two thousand of these: each is a few comparisons and two jumps.
 template <Contiguous kernel, int inputs, Form... forms>
 void loop_of(char* const* ptrs, const int64_t* strides, int64_t n, const void* params) {
-  constexpr Form kForms[] = {forms...};
-  constexpr int kCount = sizeof...(forms);
-  constexpr bool kDirect = ((forms < Form::f16) && ...);
-  bool direct = kDirect;
-  if constexpr (kDirect) {
-    for (int k = 0; k < kCount; ++k) direct &= strides[k] == stored_size(kForms[k]);
+  if constexpr (((forms < Form::f16) && ...)) {
+    int k = 0;
+    if (((strides[k++] == stored_size(forms)) && ...)) return kernel(ptrs, n, params);
   }
-  if (direct) return kernel(ptrs, n, params);
-  run_blocked(kernel, kForms, inputs, kCount, ptrs, strides, n, params);
+  run_blocked(ptrs, strides, n, params, kernel, operands_of<inputs, forms...>());
 }
 
 // The op's LoopParams as the computing type (integers saturate). An op that takes them is called

@@ -45,9 +45,8 @@ struct DepthwiseRowOf {
   int64_t weights_step;
   PackedEpilogue epilogue;  // residual: of this row
   float* y;
-  // Of codes: xor flip they are uint8 that stand for themselves less zero. The sum of a channel is
-  // multiplied by its factor before the bias is added.
-  uint8_t flip;
+  // Of codes: they stand for themselves less zero. The sum of a channel is multiplied by its factor
+  // before the bias is added.
   int32_t zero;
   const float* factor;
 };

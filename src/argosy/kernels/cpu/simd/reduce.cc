@@ -60,8 +60,10 @@ struct Centered {
     return (x - mean) * (x - mean);
   }
 };
+// Of several dozen instructions: a loop has one copy of them, in a pass of its own (kCostly).
 struct Exp {
   static constexpr bool kTrivial = false;
+  static constexpr bool kCostly = true;
   template <class T>
   ARGOSY_INLINE static T run(T x, T shift) {
     return exp_of(x - shift);
@@ -69,6 +71,7 @@ struct Exp {
 };
 struct Power {
   static constexpr bool kTrivial = false;
+  static constexpr bool kCostly = true;
   ARGOSY_INLINE static float run(float x, float p) {
     return static_cast<float>(exp_core(double{p} * log_core(abs_of(double{x}))));
   }
@@ -106,6 +109,8 @@ inline constexpr Items kItems<bfloat16>{widen_bf16, 2};
 
 template <class M>
 concept OnVectors = M::kOnVectors;
+template <class M>
+concept Costly = M::kCostly;
 
 // The sum of M of n elements, in the order of combine_all.
 template <class M, class T>
@@ -156,17 +161,37 @@ void run_floating(const void* data, int64_t n, double number, void* acc) {
   run_computed<C, M, T>(data, n, static_cast<T>(number), static_cast<double*>(acc), kItems<S>);
 }
 
+// Of columns_computed, what does not depend on what is done with an element.
+template <class T>
+ARGOSY_ONCE void numbers_as(const double* numbers, T* p, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) p[j] = numbers ? static_cast<T>(numbers[j]) : T(0);
+}
+template <class C, class T>
+ARGOSY_ONCE void add_sums(T* sums, double* totals, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t j = 0; j < n; ++j) totals[j] = C::run(totals[j], static_cast<double>(sums[j]));
+}
+template <class M, class T>
+ARGOSY_ONCE void map_row(const T* x, const T* p, T* out, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t j = 0; j < n; ++j) out[j] = M::run(x[j], p[j]);
+}
+
 template <class C, class M, class T>
 ARGOSY_ONCE void columns_computed(const void* data, int64_t rows, int64_t row_bytes, int64_t width,
                                   const double* numbers, double* totals, const Items& items) {
+  using Then = std::conditional_t<Costly<M>, Same, M>;
   constexpr T kIdentity = static_cast<T>(C::kIdentity);
   T sums[kTile], p[kTile], wide[4][kTile];
   for (int64_t c0 = 0; c0 < width; c0 += kTile) {
     const int64_t m = width - c0 < kTile ? width - c0 : kTile;
     const char* base = static_cast<const char*>(data) + c0 * items.size;
-    for (int64_t j = 0; j < m; ++j) p[j] = numbers ? static_cast<T>(numbers[c0 + j]) : T(0);
+    numbers_as(numbers ? numbers + c0 : nullptr, p, m);
     auto row = [&](int64_t r, int slot) -> const T* {
-      return items.get(base + r * row_bytes, wide[slot], m);
+      const T* x = items.get(base + r * row_bytes, wide[slot], m);
+      if constexpr (!Costly<M>) return x;
+      map_row<M>(x, p, wide[slot], m);
+      return wide[slot];
     };
     for (int64_t r0 = 0; r0 < rows; r0 += kFlush) {
       const int64_t r1 = rows - r0 < kFlush ? rows : r0 + kFlush;
@@ -176,19 +201,17 @@ ARGOSY_ONCE void columns_computed(const void* data, int64_t rows, int64_t row_by
         const T *x0 = row(r, 0), *x1 = row(r + 1, 1), *x2 = row(r + 2, 2), *x3 = row(r + 3, 3);
 #pragma GCC ivdep
         for (int64_t j = 0; j < m; ++j) {
-          T left = C::run(M::run(x0[j], p[j]), M::run(x1[j], p[j]));
-          T right = C::run(M::run(x2[j], p[j]), M::run(x3[j], p[j]));
+          T left = C::run(Then::run(x0[j], p[j]), Then::run(x1[j], p[j]));
+          T right = C::run(Then::run(x2[j], p[j]), Then::run(x3[j], p[j]));
           sums[j] = C::run(sums[j], C::run(left, right));
         }
       }
       for (; r < r1; ++r) {
         const T* x = row(r, 0);
 #pragma GCC ivdep
-        for (int64_t j = 0; j < m; ++j) sums[j] = C::run(sums[j], M::run(x[j], p[j]));
+        for (int64_t j = 0; j < m; ++j) sums[j] = C::run(sums[j], Then::run(x[j], p[j]));
       }
-      for (int64_t j = 0; j < m; ++j) {
-        totals[c0 + j] = C::run(totals[c0 + j], static_cast<double>(sums[j]));
-      }
+      add_sums<C>(sums, totals + c0, m);
     }
   }
 }
