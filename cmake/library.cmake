@@ -13,8 +13,11 @@ list(FILTER sources EXCLUDE REGEX "/infer/(onnx|paddle)/")
 list(FILTER sources EXCLUDE REGEX "/argosy/(kernels/)?cuda/")
 # Rooms that running a model does not need: see infer.cmake.
 set(infer_rooms_out "/argosy/((autograd|trainer|data|jit|comm|parallel|ps|extension|streamed|ops/optim)/|program/gradient|passes/split_updates)")
+# Neither do models need vectors of double (the C library's functions do them one at a time).
+set(infer_simd_out "/simd/[a-z]+_double")
 if(NOT ARGOSY_PYTHON)
   list(FILTER sources EXCLUDE REGEX ${infer_rooms_out})
+  list(FILTER simd_sources EXCLUDE REGEX ${infer_simd_out})
 endif()
 
 # Readers and writers of saved Programs, from their schema.
@@ -89,7 +92,8 @@ set(loops_smaller $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O2 -ftree-v
   -fvect-cost-model=dynamic --param=max-inline-insns-auto=30 --param=max-inline-insns-single=200
   --param=early-inlining-insns=14 --param=inline-min-speedup=15>)
 list(JOIN loops_smaller ";" loops_smaller)
-foreach(name gemm linalg reduce simd/integer simd/math simd/math2 simd/pool simd/softmax)
+foreach(name gemm linalg reduce sample simd/integer simd/math simd/math2 simd/math_double
+    simd/activation_double simd/pool simd/softmax simd/softmax_double)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/${name}.cc
     APPEND PROPERTY COMPILE_OPTIONS "${loops_smaller}")
 endforeach()
