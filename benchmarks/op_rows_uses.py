@@ -71,3 +71,50 @@ row("cross_entropy 10", "x=f(S*10,10); k=i(10,S*10)", "F.cross_entropy(x, k)", g
     sizes=SIZES)  # fmt: skip
 row("huber", XY, "F.smooth_l1_loss(x, y, delta=2.0)", "F.huber_loss(x, y, delta=2.0)",
     grad="x y", sizes=SIZES)  # fmt: skip
+
+# --- float64 and special functions -----------------------------------------------------------------
+for op in "exp log log1p expm1 cos atan sigmoid erf".split():
+    row(f"d {op}", "x=d(S,S)*0.9" + " + 1.1" * ("log" in op), f"p.{op}(x)", sizes=SIZES)
+for op in "silu gelu softplus elu".split():
+    row(f"d {op}", "x=d(S,S)", f"F.{op}(x)", grad="x", sizes=SIZES)
+row("d softmax", "x=d(S,S)", "F.softmax(x, -1)", grad="x", sizes=SIZES)
+row("d log_softmax", "x=d(S,S)", "F.log_softmax(x, -1)", grad="x", sizes=SIZES)
+row("d atan2", "x=d(S,S); y=d(S,S)", "p.atan2(x, y)", sizes=SIZES)
+row("d row batch 1", "x=d(1,S*3); y=d(S*3,S*3)", "p.matmul(x, y)", sizes=SIZES)
+for op in "i0e i1 i1e".split():
+    row(op, POSITIVE, f"p.{op}(x)", f"t.special.{op}(x)", sizes=SIZES)
+for op in "sum mean abs angle".split():
+    axis = ", 1" if op in ("sum", "mean") else ""
+    row(f"complex {op}", "x=f(S,S)+1j*f(S,S)", f"p.{op}(x{axis})", sizes=SIZES)
+
+# --- contractions as programs write them -----------------------------------------------------------
+for equation, inputs in (
+    ("ij,kj->ik", XY), ("ij,ij->i", XY), ("i,j->ij", "x=f(S); y=f(S)"), ("ij->ji", X), ("ii->i", X),
+    ("bij,bkj->bik", "x=f(8,S,16); y=f(8,S,16)"), ("bld,bl->bd", "x=f(8,S,16); y=f(8,S)"),
+    ("bqhd,bkhd->bhqk", "x=f(2,S,4,16); y=f(2,S,4,16)"),
+):  # fmt: skip
+    operands = "x, y" if "y=" in inputs else "x"
+    row(f"einsum {equation}", inputs, f"p.einsum('{equation}', {operands})",
+        grad=operands.replace(",", ""), sizes=(3, 64))  # fmt: skip
+row("column times row", "x=f(S,1); y=f(1,S)", "p.matmul(x, y)", grad="x y", sizes=(16, 1000))
+
+# --- order, counting, scattering -------------------------------------------------------------------
+row("argsort ints near", "x=i(10**9,S*S)", "p.argsort(x)", check=False, sizes=SIZES)
+row("bincount int32", "x=i32(50,S*S)", "p.bincount(x)", sizes=SIZES)
+for reduce, torch_reduce in (("multiply", "prod"), ("amax", "amax"), ("mean", "mean")):
+    for axis in (0, 1):
+        row(f"put_along_axis {reduce} {axis}", "x=f(S,S); k=i(S,S,S); y=f(S,S)",
+            f"p.put_along_axis(x, k, y, {axis}, reduce='{reduce}')",
+            f"x.scatter_reduce({axis}, k, y, '{torch_reduce}')", sizes=SIZES)  # fmt: skip
+
+# --- windows and images ----------------------------------------------------------------------------
+for mode in ("bilinear", "nearest"):
+    row(f"grid_sample {mode}", IMAGES + "; g=f(4,S,S,2)",
+        f"F.grid_sample(x, g, mode='{mode}', align_corners=False)", grad="x g", check=False,
+        sizes=(3, 28))  # fmt: skip
+row("interpolate area", IMAGES, "F.interpolate(x, [2 * S, 2 * S], mode='area')", grad="x",
+    sizes=(3, 28))  # fmt: skip
+row("interpolate half", IMAGES, "F.interpolate(x, [S // 2 + 1, S // 2 + 1], mode='bilinear')",
+    grad="x", sizes=(3, 28))  # fmt: skip
+row("avg_pool2d 7", IMAGES, "F.avg_pool2d(x, 7)", grad="x", sizes=(7, 28))
+row("adaptive_max_pool2d 3", IMAGES, "F.adaptive_max_pool2d(x, 3)", grad="x", sizes=(7, 28))

@@ -4,7 +4,9 @@
 set(infer_objects "$<TARGET_OBJECTS:argosy_objects>" "$<TARGET_OBJECTS:argosy_once>")
 set(infer_objects "$<FILTER:${infer_objects},EXCLUDE,${infer_rooms_out}>")
 if(simd_sources)
-  list(APPEND infer_objects $<TARGET_OBJECTS:argosy_avx2> $<TARGET_OBJECTS:argosy_avx512>)
+  foreach(isa avx2 avx512)
+    list(APPEND infer_objects "$<FILTER:$<TARGET_OBJECTS:argosy_${isa}>,EXCLUDE,${infer_simd_out}>")
+  endforeach()
 endif()
 
 set(infer_symbols ${PROJECT_BINARY_DIR}/infer.map)

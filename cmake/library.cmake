@@ -13,8 +13,11 @@ list(FILTER sources EXCLUDE REGEX "/infer/(onnx|paddle)/")
 list(FILTER sources EXCLUDE REGEX "/argosy/(kernels/)?cuda/")
 # Rooms that running a model does not need: see infer.cmake.
 set(infer_rooms_out "/argosy/((autograd|trainer|data|jit|comm|parallel|ps|extension|streamed|ops/optim)/|program/gradient|passes/split_updates)")
+# Neither do models need vectors of double (the C library's functions do them one at a time).
+set(infer_simd_out "/simd/[a-z]+_double")
 if(NOT ARGOSY_PYTHON)
   list(FILTER sources EXCLUDE REGEX ${infer_rooms_out})
+  list(FILTER simd_sources EXCLUDE REGEX ${infer_simd_out})
 endif()
 
 # Readers and writers of saved Programs, from their schema.
@@ -101,9 +104,10 @@ set(loops_smaller $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O2 -ftree-v
   --param=early-inlining-insns=14 --param=inline-min-speedup=15>)
 list(JOIN loops_smaller ";" loops_smaller)
 foreach(name kernels/cpu/gemm kernels/cpu/linalg kernels/cpu/reduce kernels/cpu/roi
-    kernels/cpu/simd/integer kernels/cpu/simd/math kernels/cpu/simd/math2 kernels/cpu/simd/pool
-    kernels/cpu/simd/softmax ops/cumulative/cumulative ops/loss/labels ops/reduce/prod
-    ops/vision/pad ops/vision/slopes ops/vision/unfold)
+    kernels/cpu/sample kernels/cpu/simd/integer kernels/cpu/simd/math kernels/cpu/simd/math2
+    kernels/cpu/simd/math_double kernels/cpu/simd/activation_double kernels/cpu/simd/pool
+    kernels/cpu/simd/softmax kernels/cpu/simd/softmax_double ops/cumulative/cumulative
+    ops/loss/labels ops/reduce/prod ops/vision/pad ops/vision/slopes ops/vision/unfold)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/${name}.cc
     APPEND PROPERTY COMPILE_OPTIONS "${loops_smaller}")
 endforeach()

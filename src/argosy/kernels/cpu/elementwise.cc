@@ -11,31 +11,58 @@ namespace argosy::cpu {
 
 namespace {
 
-// The SIMD file's loops, and libm.cc's where it has none.
-template <class Loops>
-Loops joined(const Loops& simd, const Loops& libm) {
-  Loops result = simd;
-  constexpr size_t kTables = sizeof(Loops) / sizeof(LoopTable);
-  auto* to = reinterpret_cast<LoopTable*>(&result);
-  auto* from = reinterpret_cast<const LoopTable*>(&libm);
-  for (size_t t = 0; t < kTables; ++t) {
+// Fills what tables have not with loops of `more`, which may be null.
+void join(LoopTable* tables, const LoopTable* more, size_t count) {
+  for (size_t t = 0; more && t < count; ++t) {
     for (int d = 0; d < kDTypeCount; ++d) {
-      if (!to[t].by_dtype[d]) to[t].by_dtype[d] = from[t].by_dtype[d];
+      if (!tables[t].by_dtype[d]) tables[t].by_dtype[d] = more[t].by_dtype[d];
     }
   }
-  return result;
 }
 
-// Of each instruction set: both stay valid, since references to them are handed out.
-const MathLoops& math_of(Isa isa) {
-  static const MathLoops kTables[] = {joined(avx2::math_loops, libm_loops),
-                                      joined(avx512::math_loops, libm_loops)};
-  return kTables[static_cast<int>(isa)];
+// Loops over vectors of double (null: there are none) before those of the SIMD file before
+// libm.cc's. Of each instruction set: both stay valid, since references to them are handed out.
+template <class Loops>
+class Joined {
+ public:
+  Joined(const Loops* const (&avx2)[3], const Loops* const (&avx512)[3]) {
+    for (int k = 0; k < 3; ++k) {
+      add(avx2_, avx2[k]);
+      add(avx512_, avx512[k]);
+    }
+  }
+  const Loops& now() const { return isa() == Isa::avx512 ? avx512_ : avx2_; }
+
+ private:
+  static void add(Loops& to, const Loops* from) {
+    join(reinterpret_cast<LoopTable*>(&to), reinterpret_cast<const LoopTable*>(from),
+         sizeof(Loops) / sizeof(LoopTable));
+  }
+  Loops avx2_{}, avx512_{};
+};
+const MathLoops& math_now() {
+  static const Joined<MathLoops> kLoops(
+      {&avx2::double_math_loops, &avx2::math_loops, &libm_loops},
+      {&avx512::double_math_loops, &avx512::math_loops, &libm_loops});
+  return kLoops.now();
 }
-const Math2Loops& math2_of(Isa isa) {
-  static const Math2Loops kTables[] = {joined(avx2::math2_loops, libm2_loops),
-                                       joined(avx512::math2_loops, libm2_loops)};
-  return kTables[static_cast<int>(isa)];
+const Math2Loops& math2_now() {
+  static const Joined<Math2Loops> kLoops(
+      {&avx2::double_math2_loops, &avx2::math2_loops, &libm2_loops},
+      {&avx512::double_math2_loops, &avx512::math2_loops, &libm2_loops});
+  return kLoops.now();
+}
+const ActivationLoops& activation_now() {
+  static const Joined<ActivationLoops> kLoops(
+      {&avx2::double_activation_loops, &avx2::activation_loops, nullptr},
+      {&avx512::double_activation_loops, &avx512::activation_loops, nullptr});
+  return kLoops.now();
+}
+const ActivationGradLoops& activation_grad_now() {
+  static const Joined<ActivationGradLoops> kLoops(
+      {&avx2::double_activation_grad_loops, &avx2::activation_grad_loops, nullptr},
+      {&avx512::double_activation_grad_loops, &avx512::activation_grad_loops, nullptr});
+  return kLoops.now();
 }
 
 }  // namespace
@@ -47,16 +74,14 @@ const Math2Loops& math2_of(Isa isa) {
 #define ARGOSY_PICK_ARITHMETIC(name) ARGOSY_PICK(arithmetic, name)
 #define ARGOSY_PICK_INTEGER(name) ARGOSY_PICK(integer, name)
 #define ARGOSY_PICK_COMPARE(name) ARGOSY_PICK(compare, name)
-#define ARGOSY_PICK_MATH(name)      \
-  const LoopTable& name##_loops() { \
-    return math_of(isa()).name;     \
+#define ARGOSY_PICK_JOINED(tables, name) \
+  const LoopTable& name##_loops() {      \
+    return tables##_now().name;          \
   }
-#define ARGOSY_PICK_MATH2(name)     \
-  const LoopTable& name##_loops() { \
-    return math2_of(isa()).name;    \
-  }
-#define ARGOSY_PICK_ACTIVATION(name) ARGOSY_PICK(activation, name)
-#define ARGOSY_PICK_ACTIVATION_GRAD(name) ARGOSY_PICK(activation_grad, name)
+#define ARGOSY_PICK_MATH(name) ARGOSY_PICK_JOINED(math, name)
+#define ARGOSY_PICK_MATH2(name) ARGOSY_PICK_JOINED(math2, name)
+#define ARGOSY_PICK_ACTIVATION(name) ARGOSY_PICK_JOINED(activation, name)
+#define ARGOSY_PICK_ACTIVATION_GRAD(name) ARGOSY_PICK_JOINED(activation_grad, name)
 ARGOSY_ARITHMETIC_LOOPS(ARGOSY_PICK_ARITHMETIC)
 ARGOSY_INTEGER_LOOPS(ARGOSY_PICK_INTEGER)
 ARGOSY_COMPARE_LOOPS(ARGOSY_PICK_COMPARE)

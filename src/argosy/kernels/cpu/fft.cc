@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/simd/copy.h"
 
 namespace argosy::cpu {
 namespace {
@@ -184,6 +185,22 @@ void run_together(const FftPlan<T>& plan, Complex<T>* data, int64_t n, int64_t i
                   int64_t count, T factor, std::vector<Complex<Lanes<T>>>& buffer) {
   constexpr int64_t kWidth = sizeof(Lanes<T>) / sizeof(T);
   Complex<Lanes<T>>*in = buffer.data(), *out = in + n, *scratch = out + n;
+  T* to = reinterpret_cast<T*>(in);
+  const T* from = reinterpret_cast<const T*>(out);
+  if (inner == 1) {
+    // Lines are rows of 2 n numbers, and lanes columns of them.
+    const Transpose transpose = transpose_kernel(sizeof(T));
+    T* rows = reinterpret_cast<T*>(data + first * n);
+    if (count < kWidth) std::fill_n(in, n, Complex<Lanes<T>>{});
+    transpose(to, kWidth, rows, 2 * n, count, 2 * n);
+    plan.run(in, out, scratch);
+    for (int64_t k = 0; factor != 1 && k < n; ++k) {
+      out[k].re *= factor;
+      out[k].im *= factor;
+    }
+    transpose(rows, 2 * n, from, kWidth, 2 * n, count);
+    return;
+  }
   Complex<T>* lines[kWidth];
   for (int64_t l = 0; l < count; ++l) {
     const int64_t line = first + l;
@@ -191,7 +208,6 @@ void run_together(const FftPlan<T>& plan, Complex<T>* data, int64_t n, int64_t i
   }
   // Few numbers of each line at a time, so that what is spread over lanes stays in the cache.
   constexpr int64_t kTile = 32;
-  T* to = reinterpret_cast<T*>(in);
   for (int64_t tile = 0; tile < n; tile += kTile) {
     const int64_t end = std::min(n, tile + kTile);
     for (int64_t l = 0; l < count; ++l) {
@@ -203,7 +219,6 @@ void run_together(const FftPlan<T>& plan, Complex<T>* data, int64_t n, int64_t i
     }
   }
   plan.run(in, out, scratch);
-  const T* from = reinterpret_cast<const T*>(out);
   for (int64_t tile = 0; tile < n; tile += kTile) {
     const int64_t end = std::min(n, tile + kTile);
     for (int64_t l = 0; l < count; ++l) {

@@ -222,4 +222,39 @@ int64_t add_along(DType type, void* target, const int64_t* index, const void* va
   return bad;
 }
 
+namespace {
+template <class T>
+T combined(Combine how, T a, T b) {
+  using U = std::conditional_t<!std::is_integral_v<T>, T,
+                               std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;  // wraps
+  switch (how) {
+    case Combine::add:
+      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+    case Combine::multiply:
+      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+    case Combine::max:
+      return b > a || b != b ? b : a;
+    case Combine::min:
+      return b < a || b != b ? b : a;
+  }
+  return a;
+}
+}  // namespace
+
+int64_t combine_along(DType type, Combine how, void* target, int32_t* counts, const int64_t* index,
+                      const void* values, int64_t value_step, int64_t outer, int64_t size,
+                      int64_t m, int64_t inner) {
+  int64_t bad = -1;
+  dispatch_types<int32_t, int64_t, float, double>(type, [&]<class T>(T) {
+    T* to = static_cast<T*>(target);
+    const T* from = static_cast<const T*>(values);
+    bad = for_along(index, outer, size, m, inner, [&](int64_t i, int64_t place) {
+      const T v = from[i * value_step];
+      const bool first = counts && counts[place]++ == 0;
+      to[place] = first ? v : combined(how, to[place], v);
+    });
+  });
+  return bad;
+}
+
 }  // namespace argosy::cpu

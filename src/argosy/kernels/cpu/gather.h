@@ -38,5 +38,12 @@ ARGOSY_API int64_t put_along(void* target, const int64_t* index, const void* val
 ARGOSY_API int64_t add_along(DType type, void* target, const int64_t* index, const void* values,
                              int64_t value_step, int64_t outer, int64_t size, int64_t m,
                              int64_t inner);
+// The same with products, extremes (of nan and a number, nan) or sums, of int32, int64, float32 and
+// float64. counts, where given, has for each element of target how many it is made of: where that
+// is 0, a value replaces it.
+enum class Combine { add, multiply, max, min };
+ARGOSY_API int64_t combine_along(DType type, Combine how, void* target, int32_t* counts,
+                                 const int64_t* index, const void* values, int64_t value_step,
+                                 int64_t outer, int64_t size, int64_t m, int64_t inner);
 
 }  // namespace argosy::cpu

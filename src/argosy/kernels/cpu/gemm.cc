@@ -620,6 +620,29 @@ Product product_of(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n
           &epilogue};
 }
 
+// A column times a row: as much work as there is memory to write.
+void outer(DType dtype, int64_t m, int64_t n, const void* a, int64_t a_step, const void* b,
+           int64_t b_step, void* c, int64_t ldc) {
+  dispatch_types<float, double>(dtype, [&]<class T>(T) {
+    const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
+    Scratch scratch(b_step == 1 ? 0 : static_cast<size_t>(n) * sizeof(T));
+    if (b_step != 1) {
+      T* row = scratch.as<T>();
+      for (int64_t j = 0; j < n; ++j) row[j] = y[j * b_step];
+      y = row;
+    }
+    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n));
+    parallel_for(m, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T by = x[i * a_step];
+        T* to = static_cast<T*>(c) + i * ldc;
+#pragma GCC ivdep
+        for (int64_t j = 0; j < n; ++j) to[j] = by * y[j];
+      }
+    });
+  });
+}
+
 }  // namespace
 
 void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
@@ -636,6 +659,11 @@ void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t
       epilogue.activation == Activation::none && !epilogue.gate &&
       (dtype == DType::float32 || dtype == DType::float64)) {
     return dot(dtype, k, a, trans_a ? lda : 1, b, trans_b ? 1 : ldb, c);
+  }
+  if (k == 1 && beta == 0 && alpha == 1 && !epilogue.bias &&
+      epilogue.activation == Activation::none && !epilogue.gate &&
+      (dtype == DType::float32 || dtype == DType::float64)) {
+    return outer(dtype, m, n, a, trans_a ? 1 : lda, b, trans_b ? ldb : 1, c, ldc);
   }
   ARGOSY_INVARIANT(!epilogue.gate || kFloating.has(dtype));
   Product p =

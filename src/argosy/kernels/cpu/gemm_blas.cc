@@ -18,6 +18,8 @@ void scipy_cblas_sgemm(int order, int trans_a, int trans_b, int m, int n, int k,
 void scipy_cblas_dgemm(int order, int trans_a, int trans_b, int m, int n, int k, double alpha,
                        const double* a, int lda, const double* b, int ldb, double beta, double* c,
                        int ldc);
+void scipy_cblas_dgemv(int order, int trans, int m, int n, double alpha, const double* a, int lda,
+                       const double* x, int x_step, double beta, double* y, int y_step);
 void scipy_cblas_cgemm(int order, int trans_a, int trans_b, int m, int n, int k, const void* alpha,
                        const void* a, int lda, const void* b, int ldb, const void* beta, void* c,
                        int ldc);
@@ -59,6 +61,24 @@ int as_int(int64_t v) {
   return static_cast<int>(v);
 }
 
+// C has one row or one column: the other matrix is read once and not packed.
+void blas_dgemv(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
+                int64_t ldc) {
+  const bool row = m == 1;
+  const int64_t y_step = row ? 1 : ldc, count = row ? n : m;
+  for (int64_t i = 0; beta == 0 && i < count; ++i) c[i * y_step] = 0;  // nan times 0 is nan
+  const bool stored_trans = row ? trans_b : trans_a;
+  // As stored: rows of a (m of k), or of b (k of n).
+  const bool transposed = row ? !trans_b : trans_a;
+  const int64_t rows = row ? (stored_trans ? n : k) : (stored_trans ? k : m);
+  const int64_t columns = row ? (stored_trans ? k : n) : (stored_trans ? m : k);
+  const int64_t x_step = row ? (trans_a ? lda : 1) : (trans_b ? 1 : ldb);
+  scipy_cblas_dgemv(kRowMajor, transposed ? 112 : 111, as_int(rows), as_int(columns), alpha,
+                    row ? b : a, as_int(row ? ldb : lda), row ? a : b, as_int(x_step), beta, c,
+                    as_int(y_step));
+}
+
 }  // namespace
 
 void blas_gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
@@ -83,7 +103,10 @@ void blas_gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, in
   int ta = trans_a ? 112 : 111, tb = trans_b ? 112 : 111;
   int im = as_int(m), in = as_int(n), ik = as_int(k);
   int ila = as_int(lda), ilb = as_int(ldb), ilc = as_int(ldc);
-  if (dtype == DType::float64) {
+  if (dtype == DType::float64 && (m == 1 || n == 1)) {
+    blas_dgemv(trans_a, trans_b, m, n, k, alpha, static_cast<const double*>(a), lda,
+               static_cast<const double*>(b), ldb, beta, static_cast<double*>(c), ldc);
+  } else if (dtype == DType::float64) {
     scipy_cblas_dgemm(kRowMajor, ta, tb, im, in, ik, alpha, static_cast<const double*>(a), ila,
                       static_cast<const double*>(b), ilb, beta, static_cast<double*>(c), ilc);
   } else if (dtype == DType::complex64) {

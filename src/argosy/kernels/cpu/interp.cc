@@ -115,41 +115,67 @@ Axis make_axis(InterpMode mode, const InterpShape& s, int d) {
   return axis;
 }
 
+// One output of a pass, of `inner` elements. kTaps 0: any.
+template <int kTaps, class T>
+void weigh(const Axis& axis, size_t at, int64_t inner, const T* x, T* y) {
+  const int taps = kTaps ? kTaps : axis.taps;
+  const int64_t* index = &axis.index[at * static_cast<size_t>(taps)];
+  const float* weight = &axis.weight[at * static_cast<size_t>(taps)];
+  if (inner == 1) {
+    T sum = static_cast<T>(weight[0]) * x[index[0]];
+    for (int t = 1; t < taps; ++t) sum += static_cast<T>(weight[t]) * x[index[t]];
+    *y = sum;
+  } else if (kTaps == 2) {
+    const T *first = x + index[0] * inner, *second = x + index[1] * inner;
+    const T a = static_cast<T>(weight[0]), b = static_cast<T>(weight[1]);
+    for (int64_t i = 0; i < inner; ++i) y[i] = a * first[i] + b * second[i];
+  } else {
+    for (int t = 0; t < taps; ++t) {
+      const T* from = x + index[t] * inner;
+      const T w = static_cast<T>(weight[t]);
+      if (t == 0)
+        for (int64_t i = 0; i < inner; ++i) y[i] = w * from[i];
+      else
+        for (int64_t i = 0; i < inner; ++i) y[i] += w * from[i];
+    }
+  }
+}
+
 // [outer, in, inner] to [outer, out, inner].
+template <int kTaps, class T>
+void pass_of(const Axis& axis, int64_t outer, int64_t inner, const T* x, T* y) {
+  const auto out = static_cast<size_t>(axis.out);
+  for (int64_t o = 0; o < outer; ++o, x += axis.in * inner) {
+    if (inner == 1) {
+      for (size_t k = 0; k < out; ++k) weigh<kTaps>(axis, k, 1, x, y++);
+      continue;
+    }
+    for (size_t k = 0; k < out; ++k, y += inner) weigh<kTaps>(axis, k, inner, x, y);
+  }
+}
 template <class T>
 void pass(const Axis& axis, int64_t outer, int64_t inner, const T* x, T* y) {
-  for (int64_t o = 0; o < outer; ++o, x += axis.in * inner)
-    for (int64_t k = 0; k < axis.out; ++k, y += inner) {
-      const int64_t* index = &axis.index[static_cast<size_t>(k * axis.taps)];
-      const float* weight = &axis.weight[static_cast<size_t>(k * axis.taps)];
-      if (inner == 1) {
-        T sum = 0;
-        for (int t = 0; t < axis.taps; ++t) sum += static_cast<T>(weight[t]) * x[index[t]];
-        *y = sum;
-        continue;
-      }
-      for (int t = 0; t < axis.taps; ++t) {
-        const T* from = x + index[t] * inner;
-        const T w = static_cast<T>(weight[t]);
-        if (t == 0)
-          for (int64_t i = 0; i < inner; ++i) y[i] = w * from[i];
-        else
-          for (int64_t i = 0; i < inner; ++i) y[i] += w * from[i];
-      }
-    }
+  (axis.taps == 2 ? pass_of<2, T> : pass_of<0, T>)(axis, outer, inner, x, y);
 }
 
 template <class T>
 void pass_transposed(const Axis& axis, int64_t outer, int64_t inner, const T* dy, T* dx) {
   std::fill(dx, dx + outer * axis.in * inner, T(0));
-  for (int64_t o = 0; o < outer; ++o, dx += axis.in * inner)
-    for (int64_t k = 0; k < axis.out; ++k, dy += inner)
-      for (int t = 0; t < axis.taps; ++t) {
-        auto at = static_cast<size_t>(k * axis.taps + t);
-        T* to = dx + axis.index[at] * inner;
-        const T w = static_cast<T>(axis.weight[at]);
+  const auto taps = static_cast<size_t>(axis.taps), count = static_cast<size_t>(axis.out) * taps;
+  for (int64_t o = 0; o < outer; ++o, dx += axis.in * inner) {
+    if (inner == 1) {
+      for (size_t at = 0; at < count; at += taps, ++dy)
+        for (size_t t = 0; t < taps; ++t)
+          dx[axis.index[at + t]] += static_cast<T>(axis.weight[at + t]) * *dy;
+      continue;
+    }
+    for (size_t at = 0; at < count; at += taps, dy += inner)
+      for (size_t t = 0; t < taps; ++t) {
+        T* to = dx + axis.index[at + t] * inner;
+        const T w = static_cast<T>(axis.weight[at + t]);
         for (int64_t i = 0; i < inner; ++i) to[i] += w * dy[i];
       }
+  }
 }
 
 // A plane, or an image with its channels last; all passes over one.

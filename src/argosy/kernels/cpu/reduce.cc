@@ -276,15 +276,15 @@ void reduce_rows(Step step, DType type, const ReduceLayout& l, Numbers numbers, 
 }
 
 // A few columns side by side over many rows that follow each other: `group` rows are taken as one
-// wide one, and their columns are added up at the end.
+// wide one, so that there are eight or more, and their columns are added up at the end.
 constexpr int64_t kFold = 256;
 
 void columns_folded(Step step, DType type, const void* x, int64_t rows, int64_t row_bytes,
                     int64_t width, const double* numbers, Acc* accs) {
   const ReduceColumns columns =
       kernels().steps[static_cast<int>(step)][static_cast<int>(type)].columns;
-  const int64_t group = kFold / width;
-  if (width > kFold / 4 || row_bytes != width * item_size(type) || rows < 2 * group) {
+  const int64_t group = std::min(kFold / width, rows / 8);
+  if (width > kFold / 4 || row_bytes != width * item_size(type) || group < 2) {
     return columns(x, rows, row_bytes, width, numbers, accs);
   }
   const Class c = class_of(type);
@@ -432,7 +432,7 @@ void reduce_complex(Reduce kind, DType type, const void* x, std::span<const int6
   real_strides[rank] = 1;
   const bool norm = kind == Reduce::sum_squares || kind == Reduce::norm;
   if (norm) axes |= 1u << rank;
-  if (norm || kind == Reduce::sum) {
+  if (norm || kind == Reduce::sum || kind == Reduce::mean) {
     return reduce(kind, real_of(type), x, {real_shape, rank + 1}, real_strides, axes, result);
   }
   dispatch_types<complex64, complex128>(type, [&]<class T>(T) {
@@ -455,7 +455,6 @@ void reduce_complex(Reduce kind, DType type, const void* x, std::span<const int6
         }
         nonzero += v != complex128(0);
       }
-      if (kind == Reduce::mean) sum /= static_cast<double>(l.reduced_size);
       if (kind == Reduce::count_nonzero) sum = static_cast<double>(nonzero);
       if (kind == Reduce::any) sum = nonzero > 0;
       if (kind == Reduce::all) sum = nonzero == l.reduced_size;

@@ -12,8 +12,23 @@
 namespace argosy::cpu {
 namespace {
 
+// Those over vectors of double, where they are.
+SoftmaxKernels joined(const SoftmaxKernels& kernels, const SoftmaxKernels* vectors) {
+  constexpr int kDouble = kFloatings - 1;
+  SoftmaxKernels k = kernels;
+  if (!vectors) return k;
+  k.softmax[kDouble] = vectors->softmax[kDouble];
+  k.log_softmax[kDouble] = vectors->log_softmax[kDouble];
+  k.log_softmax_grad[kDouble] = vectors->log_softmax_grad[kDouble];
+  k.loss[kDouble] = vectors->loss[kDouble];
+  k.loss_columns[kDouble] = vectors->loss_columns[kDouble];
+  return k;
+}
 const SoftmaxKernels& softmax_kernels() {
-  return isa() == Isa::avx512 ? avx512::softmax_kernels : avx2::softmax_kernels;
+  static const SoftmaxKernels kAvx2 = joined(avx2::softmax_kernels, &avx2::double_softmax_kernels);
+  static const SoftmaxKernels kAvx512 =
+      joined(avx512::softmax_kernels, &avx512::double_softmax_kernels);
+  return isa() == Isa::avx512 ? kAvx512 : kAvx2;
 }
 const NormKernels& norm_kernels() {
   return isa() == Isa::avx512 ? avx512::norm_kernels : avx2::norm_kernels;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/gather.h"
@@ -333,6 +334,52 @@ void put_infer(InferContext& c, const PutAlongAttrs& a) {
   check_along(c.name(), c.in[0], c.in[1], normalize_axis(c.name(), a.axis, c.in[0].rank()));
 }
 
+constexpr DTypes kCombined =
+    only(DType::int32) | only(DType::int64) | only(DType::float32) | only(DType::float64);
+
+// Nothing for assignment.
+std::optional<cpu::Combine> combine_of(const std::string& reduce) {
+  if (reduce == "add" || reduce == "sum" || reduce == "mean") return cpu::Combine::add;
+  if (reduce == "mul" || reduce == "multiply" || reduce == "prod") return cpu::Combine::multiply;
+  if (reduce == "amax") return cpu::Combine::max;
+  if (reduce == "amin") return cpu::Combine::min;
+  ARGOSY_CHECK(reduce == "assign", invalid_argument)
+      << "[put_along_axis] reduce must be one of assign, add, mul, multiply, mean, amin, amax, got "
+         "'"
+      << reduce << "'. Do this: pass one of these.";
+  return std::nullopt;
+}
+
+// One element after the other: for indices with fewer elements than out along other axes, and
+// complex.
+void put_each(const char* op, const Tensor& out, const Tensor& indices, Tensor values, int axis,
+              std::optional<cpu::Combine> how, std::vector<int32_t>& count) {
+  const int64_t item = item_size(out.dtype());
+  if (values.numel() == 1 && indices.numel() != 1) {
+    Tensor each = Tensor::empty(indices.shape(), out.dtype());
+    op::copy_into(each, values);
+    values = each;
+  }
+  char* to = static_cast<char*>(out.raw());
+  char* from = static_cast<char*>(values.raw());
+  cpu::Loop loop = nullptr;
+  if (how == cpu::Combine::add) loop = cpu::add_loops()[out.dtype()];
+  if (how == cpu::Combine::multiply) loop = cpu::multiply_loops()[out.dtype()];
+  if (how == cpu::Combine::max) loop = cpu::maximum_loops()[out.dtype()];
+  if (how == cpu::Combine::min) loop = cpu::minimum_loops()[out.dtype()];
+  const int64_t steps[] = {item, item, item};
+  walk(op, out, indices, axis, [&](int64_t i, int64_t offset) {
+    char* place = to + offset * item;
+    bool first = count[static_cast<size_t>(offset)]++ == 0;
+    if (!loop || first) {
+      std::memcpy(place, from + i * item, static_cast<size_t>(item));
+      return;
+    }
+    char* const ptrs[] = {place, from + i * item, place};
+    loop(ptrs, steps, 1, nullptr);
+  });
+}
+
 void put_run(KernelFrame& f, const PutAlongAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0], &indices = f.in[1];
   int axis = normalize_axis(f.name(), a.axis, x.rank());
@@ -344,8 +391,10 @@ void put_run(KernelFrame& f, const PutAlongAttrs& a) {
     values = Tensor::empty(indices.shape(), out.dtype());
     op::copy_into(values, f.in[2]);
   }
-  const bool adds = (a.reduce == "add" || a.reduce == "sum") && a.include_self;
-  if (const Along l = along(x, indices, axis); l.fits && (adds || a.reduce == "assign")) {
+  const std::optional<cpu::Combine> how = combine_of(a.reduce);
+  const bool adds = how == cpu::Combine::add && a.reduce != "mean" && a.include_self;
+  const Along l = along(x, indices, axis);
+  if (l.fits && (adds || !how)) {
     Tensor index = wide_index(indices);
     const int64_t step = one ? 0 : 1, *at = index.data<int64_t>();
     const int64_t bad = adds ? cpu::add_along(out.dtype(), out.raw(), at, values.raw(), step,
@@ -354,38 +403,21 @@ void put_run(KernelFrame& f, const PutAlongAttrs& a) {
                                               l.m, l.inner, item);
     return check_found(f.name(), bad, index, axis, l.size);
   }
-  if (one) {
-    values = Tensor::empty(indices.shape(), out.dtype());
-    op::copy_into(values, f.in[2]);
+  // Of how many values an element is made, where that matters.
+  std::vector<int32_t> count;
+  const bool fast = l.fits && kCombined.has(out.dtype());
+  if (!fast || !a.include_self || a.reduce == "mean")
+    count.assign(static_cast<size_t>(out.numel()), a.include_self ? 1 : 0);
+  if (fast) {
+    Tensor index = wide_index(indices);
+    check_found(f.name(),
+                cpu::combine_along(out.dtype(), *how, out.raw(),
+                                   count.empty() ? nullptr : count.data(), index.data<int64_t>(),
+                                   values.raw(), one ? 0 : 1, l.outer, l.size, l.m, l.inner),
+                index, axis, l.size);
+  } else {
+    put_each(f.name(), out, indices, values, axis, how, count);
   }
-  char* to = static_cast<char*>(out.raw());
-  char* from = static_cast<char*>(values.raw());
-  cpu::Loop loop = nullptr;
-  if (a.reduce == "add" || a.reduce == "sum" || a.reduce == "mean")
-    loop = cpu::add_loops()[out.dtype()];
-  else if (a.reduce == "mul" || a.reduce == "multiply" || a.reduce == "prod")
-    loop = cpu::multiply_loops()[out.dtype()];
-  else if (a.reduce == "amax")
-    loop = cpu::maximum_loops()[out.dtype()];
-  else if (a.reduce == "amin")
-    loop = cpu::minimum_loops()[out.dtype()];
-  else
-    ARGOSY_CHECK(a.reduce == "assign", invalid_argument)
-        << "[put_along_axis] reduce must be one of assign, add, mul, multiply, mean, amin, amax, "
-           "got '"
-        << a.reduce << "'. Do this: pass one of these.";
-  const int64_t steps[] = {item, item, item};
-  std::vector<int32_t> count(static_cast<size_t>(out.numel()), a.include_self ? 1 : 0);
-  walk(f.name(), out, indices, axis, [&](int64_t i, int64_t offset) {
-    char* place = to + offset * item;
-    bool first = count[static_cast<size_t>(offset)]++ == 0;
-    if (!loop || first) {
-      std::memcpy(place, from + i * item, static_cast<size_t>(item));
-      return;
-    }
-    char* const ptrs[] = {place, from + i * item, place};
-    loop(ptrs, steps, 1, nullptr);
-  });
   if (a.reduce != "mean") return;
   dispatch_real(out.dtype(), [&]<class T>(T) {
     for (int64_t i = 0; i < out.numel(); ++i)

@@ -154,27 +154,48 @@ void bincount_infer(InferContext& c, const BincountAttrs& a) {
   c.out[0] = {{kUnknown}, dtype};
 }
 
+// Few counters in four copies: one after the other in memory, the same counter would wait for
+// itself.
+void count_into(const int64_t* values, int64_t n, int64_t* counts, int64_t size) {
+  constexpr int64_t kFew = 1024;
+  std::fill_n(counts, size, int64_t{0});
+  int64_t i = 0;
+  if (size <= kFew && n >= 4 * size) {
+    int64_t copies[3][kFew];
+    for (auto& copy : copies) std::fill_n(copy, size, int64_t{0});
+    for (; i + 4 <= n; i += 4) {
+      ++counts[values[i]];
+      for (int k = 0; k < 3; ++k) ++copies[k][values[i + k + 1]];
+    }
+    for (int64_t j = 0; j < size; ++j) counts[j] += copies[0][j] + copies[1][j] + copies[2][j];
+  }
+  for (; i < n; ++i) ++counts[values[i]];
+}
+
 void bincount_run(KernelFrame& f, const BincountAttrs& a) {
   Tensor x = wide(f.in[0], DType::int64), w;
   if (f.in[1].defined()) w = wide(f.in[1], DType::float64);
   const int64_t* values = x.data<int64_t>();
   const int64_t n = x.numel();
-  int64_t size = a.minlength;
+  int64_t least = 0, most = -1;
   for (int64_t i = 0; i < n; ++i) {
-    ARGOSY_CHECK(values[i] >= 0, invalid_argument)
-        << "[bincount] elements must not be negative, got " << values[i] << " at " << i
-        << ". Do this: subtract the smallest first.";
-    size = std::max(size, values[i] + 1);
+    least = values[i] < least ? values[i] : least;
+    most = values[i] > most ? values[i] : most;
   }
+  if (least < 0) {
+    const int64_t at = std::find_if(values, values + n, [](int64_t v) { return v < 0; }) - values;
+    ARGOSY_CHECK(false, invalid_argument)
+        << "[bincount] elements must not be negative, got " << values[at] << " at " << at
+        << ". Do this: subtract the smallest first.";
+  }
+  const int64_t size = std::max(a.minlength, most + 1);
   Tensor counts = Tensor::empty({size}, w.defined() ? DType::float64 : DType::int64);
   if (w.defined()) {
     double* out = counts.data<double>();
     std::fill(out, out + size, 0.0);
     for (int64_t i = 0; i < n; ++i) out[values[i]] += w.data<double>()[i];
   } else {
-    int64_t* out = counts.data<int64_t>();
-    std::fill(out, out + size, int64_t{0});
-    for (int64_t i = 0; i < n; ++i) ++out[values[i]];
+    count_into(values, n, counts.data<int64_t>(), size);
   }
   op::copy_into(f.allocate(0, {size}), counts);
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/sample.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/linalg/linalg.h"
@@ -135,9 +136,9 @@ class Block {
  public:
   static constexpr int64_t kPoints = 256;
   struct Point {
-    int64_t index[Sampler<Wide<T>>::kMaxTaps];
-    Wide<T> weight[Sampler<Wide<T>>::kMaxTaps];
-    Wide<T> slope[Sampler<Wide<T>>::kMaxTaps][3];
+    int64_t index[Sampler<T>::kMaxTaps];
+    T weight[Sampler<T>::kMaxTaps];
+    T slope[Sampler<T>::kMaxTaps][3];
     int count;
   };
 
@@ -148,8 +149,8 @@ class Block {
   void find(const T* grid, int64_t count) {
     const int dims = sampler_.dims();
     for (int64_t k = 0; k < count; ++k, grid += dims) {
-      Wide<T> at[3];
-      for (int d = 0; d < dims; ++d) at[d] = static_cast<Wide<T>>(grid[d]);
+      T at[3];
+      for (int d = 0; d < dims; ++d) at[d] = grid[d];
       sampler_.template at<slopes>(at);
       Point& p = memory_.template as<Point>()[k];
       p.count = sampler_.count();
@@ -164,7 +165,7 @@ class Block {
   const Point& operator[](int64_t k) const { return memory_.template as<Point>()[k]; }
 
  private:
-  Sampler<Wide<T>> sampler_;
+  Sampler<T> sampler_;
   cpu::Scratch memory_;
 };
 
@@ -215,9 +216,8 @@ void sample(const Tensor& x, const Tensor& grid, const Tensor& y, const SampleAt
         T* to = y.data<T>() + c * s.points + first;
         for (int64_t k = 0; k < count; ++k) {
           const auto& p = block[k];
-          Wide<T> sum = 0;
-          for (int t = 0; t < p.count; ++t)
-            sum += p.weight[t] * static_cast<Wide<T>>(from[p.index[t]]);
+          T sum = 0;
+          for (int t = 0; t < p.count; ++t) sum += p.weight[t] * from[p.index[t]];
           to[k] = static_cast<T>(sum);
         }
       }
@@ -225,10 +225,101 @@ void sample(const Tensor& x, const Tensor& grid, const Tensor& y, const SampleAt
   });
 }
 
+cpu::SampleMode mode_of(const SampleAttrs& a) {
+  return {a.mode == "nearest", a.align_corners, a.padding_mode == "border",
+          a.padding_mode == "reflection"};
+}
+
+// Images whose elements 32 bits can count, have points in arrays.
+bool planar(const Tensor& x) {
+  return x.rank() == 4 && x.dim(2) > 0 && x.dim(3) > 0 && x.dim(2) * x.dim(3) < INT32_MAX;
+}
+
+// Calls part(first, count) for the points [first, last) of image n, block by block.
+template <class T, class Part>
+void for_planar_blocks(const Sizes& s, const Tensor& grid, cpu::Planar<T>& block, int64_t n,
+                       int64_t first, int64_t last, Part&& part) {
+  for (; first < last; first += cpu::kPlanarPoints) {
+    const int count = static_cast<int>(std::min<int64_t>(cpu::kPlanarPoints, last - first));
+    block.find(grid.data<T>() + (n * s.points + first) * 2, count);
+    part(first, count);
+  }
+}
+
+template <class T>
+void sample_planar(const Tensor& x, const Tensor& grid, const Tensor& y, const SampleAttrs& a) {
+  const Sizes s(x, grid);
+  for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
+    cpu::Planar<T> block(x.dim(2), x.dim(3), mode_of(a));
+    for_planar_blocks(s, grid, block, n, begin, end, [&](int64_t first, int count) {
+      for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c)
+        block.sample(x.data<T>() + c * s.plane, y.data<T>() + c * s.points + first, count);
+    });
+  });
+}
+
+template <class T>
+void planar_gradients(const Tensor& x, const Tensor& grid, const Tensor& dy, const Tensor& dx,
+                      const Tensor& dgrid, const SampleAttrs& a) {
+  const Sizes s(x, grid);
+  // Points do not meet in the gradient of the grid, images not in that of x: an image is a task
+  // where there are enough of them, else they are two passes.
+  const auto slopes = [&](cpu::Planar<T>& block, int64_t n, int64_t first, int count) {
+    T by_x[cpu::kPlanarPoints] = {}, by_y[cpu::kPlanarPoints] = {};
+    for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c)
+      block.slopes(x.data<T>() + c * s.plane, dy.data<T>() + c * s.points + first, by_x, by_y,
+                   count);
+    block.rates(by_x, by_y, dgrid.data<T>() + (n * s.points + first) * 2, count);
+  };
+  const auto scatter = [&](cpu::Planar<T>& block, int64_t plane, int64_t first, int count) {
+    block.scatter(dy.data<T>() + plane * s.points + first, dx.data<T>() + plane * s.plane, count);
+  };
+  std::fill_n(dx.data<T>(), dx.numel(), T(0));
+  if (s.batch >= num_threads()) {
+    return parallel_for(s.batch, 1, [&](int64_t n, int64_t end) {
+      cpu::Planar<T> block(x.dim(2), x.dim(3), mode_of(a));
+      for (; n < end; ++n)
+        for_planar_blocks(s, grid, block, n, 0, s.points, [&](int64_t first, int count) {
+          slopes(block, n, first, count);
+          for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c)
+            scatter(block, c, first, count);
+        });
+    });
+  }
+  for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
+    cpu::Planar<T> block(x.dim(2), x.dim(3), mode_of(a));
+    for_planar_blocks(s, grid, block, n, begin, end,
+                      [&](int64_t first, int count) { slopes(block, n, first, count); });
+  });
+  constexpr int64_t kPlanes = 8;  // share the work of finding the points
+  const int64_t groups = (s.channels + kPlanes - 1) / kPlanes;
+  parallel_for(s.batch * groups, 1, [&](int64_t i, int64_t end) {
+    cpu::Planar<T> block(x.dim(2), x.dim(3), mode_of(a));
+    for (; i < end; ++i) {
+      const int64_t n = i / groups, plane = n * s.channels + i % groups * kPlanes;
+      const int64_t last = std::min((n + 1) * s.channels, plane + kPlanes);
+      for_planar_blocks(s, grid, block, n, 0, s.points, [&](int64_t first, int count) {
+        for (int64_t c = plane; c < last; ++c) scatter(block, c, first, count);
+      });
+    }
+  });
+}
+
+// A tensor of 16-bit floats in float32, empty or with its values; others as they are.
+Tensor widened(const Tensor& t, bool values) {
+  if (item_size(t.dtype()) != 2) return t;
+  Tensor wide = Tensor::empty(t.shape(), DType::float32);
+  if (values) op::copy_into(wide, t);
+  return wide;
+}
+
 void sample_run(KernelFrame& f, const SampleAttrs& a) {
-  const Tensor& y = f.out[0];
-  if (y.numel() == 0) return;
-  dispatch_floating(y.dtype(), [&]<class T>(T) { sample<T>(f.in[0], f.in[1], y, a); });
+  if (f.out[0].numel() == 0) return;
+  const Tensor x = widened(f.in[0], true), grid = widened(f.in[1], true);
+  const Tensor y = widened(f.out[0], false);
+  dispatch_types<float, double>(
+      y.dtype(), [&]<class T>(T) { (planar(x) ? sample_planar<T> : sample<T>)(x, grid, y, a); });
+  if (y.dtype() != f.out[0].dtype()) op::copy_into(f.out[0], y);
 }
 
 // Points do not meet in the gradient of the grid, planes not in that of x.
@@ -239,21 +330,21 @@ void grid_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const 
   for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
     Block<T> block(x, a);
     for_blocks<true>(s, grid, block, n, begin, end, [&](int64_t first, int64_t count) {
-      Wide<T> sums[Block<T>::kPoints][3] = {};
+      T sums[Block<T>::kPoints][3] = {};
       for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
         const T* from = x.data<T>() + c * s.plane;
         const T* g = dy.data<T>() + c * s.points + first;
         for (int64_t k = 0; k < count; ++k) {
           const auto& p = block[k];
           for (int t = 0; t < p.count; ++t) {
-            const Wide<T> v = static_cast<Wide<T>>(g[k]) * static_cast<Wide<T>>(from[p.index[t]]);
+            const T v = g[k] * from[p.index[t]];
             for (int d = 0; d < s.dims; ++d) sums[k][d] += v * p.slope[t][d];
           }
         }
       }
       T* to = dgrid.data<T>() + (n * s.points + first) * s.dims;
       for (int64_t k = 0; k < count; ++k)
-        for (int d = 0; d < s.dims; ++d) to[k * s.dims + d] = static_cast<T>(sums[k][d]);
+        for (int d = 0; d < s.dims; ++d) to[k * s.dims + d] = sums[k][d];
     });
   });
 }
@@ -266,20 +357,19 @@ void input_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const
   const int64_t groups = (s.channels + kPlanes - 1) / kPlanes;
   parallel_for(s.batch * groups, 1, [&](int64_t i, int64_t end) {
     Block<T> block(x, a);
-    cpu::Scratch scratch(static_cast<size_t>(kPlanes * s.plane) * sizeof(Wide<T>));
-    Wide<T>* sums = scratch.as<Wide<T>>();
+    cpu::Scratch scratch(static_cast<size_t>(kPlanes * s.plane) * sizeof(T));
+    T* sums = scratch.as<T>();
     for (; i < end; ++i) {
       const int64_t n = i / groups, first_plane = n * s.channels + i % groups * kPlanes;
       const int64_t planes = std::min(kPlanes, (n + 1) * s.channels - first_plane);
-      std::fill_n(sums, planes * s.plane, Wide<T>(0));
+      std::fill_n(sums, planes * s.plane, T(0));
       for_blocks<false>(s, grid, block, n, 0, s.points, [&](int64_t first, int64_t count) {
         for (int64_t c = 0; c < planes; ++c) {
-          Wide<T>* to = sums + c * s.plane;
+          T* to = sums + c * s.plane;
           const T* g = dy.data<T>() + (first_plane + c) * s.points + first;
           for (int64_t k = 0; k < count; ++k) {
             const auto& p = block[k];
-            for (int t = 0; t < p.count; ++t)
-              to[p.index[t]] += static_cast<Wide<T>>(g[k]) * p.weight[t];
+            for (int t = 0; t < p.count; ++t) to[p.index[t]] += g[k] * p.weight[t];
           }
         }
       });
@@ -300,10 +390,16 @@ void sample_grad_run(KernelFrame& f, const SampleAttrs& a) {
     for (const Tensor& t : f.out) std::fill_n(static_cast<char*>(t.raw()), t.nbytes(), char(0));
     return;
   }
-  dispatch_floating(dx.dtype(), [&]<class T>(T) {
-    input_gradient<T>(f.in[0], f.in[1], f.in[2], dx, a);
-    grid_gradient<T>(f.in[0], f.in[1], f.in[2], dgrid, a);
+  const Tensor x = widened(f.in[0], true), grid = widened(f.in[1], true),
+               dy = widened(f.in[2], true);
+  const Tensor to_x = widened(dx, false), to_grid = widened(dgrid, false);
+  dispatch_types<float, double>(x.dtype(), [&]<class T>(T) {
+    if (planar(x)) return planar_gradients<T>(x, grid, dy, to_x, to_grid, a);
+    input_gradient<T>(x, grid, dy, to_x, a);
+    grid_gradient<T>(x, grid, dy, to_grid, a);
   });
+  if (to_x.dtype() != dx.dtype()) op::copy_into(dx, to_x);
+  if (to_grid.dtype() != dgrid.dtype()) op::copy_into(dgrid, to_grid);
 }
 
 ARGOSY_OP(grid_sample_grad, SampleAttrs)

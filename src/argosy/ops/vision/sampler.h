@@ -143,10 +143,6 @@ class Sampler {
   T slope_[kMaxTaps][3];
 };
 
-// What 16-bit floats compute in.
-template <class T>
-using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
-
 // The gradient rule of grid_sample_grad.
 Tensors sample_second_gradient(const op::GradCall& c, const SampleAttrs& a);
 

@@ -79,6 +79,16 @@ constexpr auto kNegative = Exact{[](auto a) {
     return static_cast<T>(is_float_v<T> ? -a : 0 - Wrap<T>(a));
   }
 }};
+// float16 has its sign in a bit: nothing is widened.
+template <auto op>
+consteval Draft half_bits() {
+  Draft t;
+  t.add(DType::float16, loop_of<map1<op, uint16_t, uint16_t>, 1, Form::w2, Form::w2>);
+  return t;
+}
+constexpr auto kFlipSign = [](uint16_t bits) { return static_cast<uint16_t>(bits ^ 0x8000); };
+constexpr auto kClearSign = [](uint16_t bits) { return static_cast<uint16_t>(bits & 0x7fff); };
+
 constexpr auto kAbsolute = Exact{[](auto a) {
   using T = decltype(a);
   if constexpr (is_complex_v<T>) {
@@ -248,9 +258,9 @@ constexpr ArithmeticLoops kLoops = {
     .minimum = ordered2<kMinimum>(),
     .fmax = binary<kFmax>(kFloats) | ordered2<kMaximum>(),
     .fmin = binary<kFmin>(kFloats) | ordered2<kMinimum>(),
-    .negative = and_signed(unary<kNegative>(kUnsignedTypes)) | unary<kNegative>(kFloats) |
-                unary<kNegative>(kComplexes),
-    .absolute = unary<kAbsolute>(kIntegers) | unary<kAbsolute>(kFloats) |
+    .negative = half_bits<kFlipSign>() | and_signed(unary<kNegative>(kUnsignedTypes)) |
+                unary<kNegative>(kFloats) | unary<kNegative>(kComplexes),
+    .absolute = half_bits<kClearSign>() | unary<kAbsolute>(kIntegers) | unary<kAbsolute>(kFloats) |
                 unary<kAbsolute, Real>(kComplexes),
     .sign = numeric1<kSign>(),
     .square = and_signed(unary<kSquare>(kUnsignedTypes)) | unary<kSquare>(kFloats) |

@@ -13,7 +13,8 @@ consteval Draft small() {
   return unary<op>(Small{});
 }
 
-// sin, cos, tan: reduction by pi / 2 holds up to kTrigLimit; the C library does the few beyond.
+// sin, cos, tan: reduction by pi / 2 holds up to kTrigLimit<float>; the C library does the few
+// beyond.
 template <auto op, auto fallback>
 void trig_contiguous(char* const* ptrs, int64_t n, const void*) {
   constexpr int kBlock = 256;
@@ -24,11 +25,11 @@ void trig_contiguous(char* const* ptrs, int64_t n, const void*) {
     const int m = n - begin < kBlock ? static_cast<int>(n - begin) : kBlock;
     int beyond = 0;
     for (int i = 0; i < m; ++i) x[i] = in[begin + i];
-    for (int i = 0; i < m; ++i) beyond |= abs_of(x[i]) >= kTrigLimit;
+    for (int i = 0; i < m; ++i) beyond |= abs_of(x[i]) >= kTrigLimit<float>;
     for (int i = 0; i < m; ++i) out[begin + i] = static_cast<float>(op(x[i]));
     if (!beyond) continue;
     for (int i = 0; i < m; ++i) {
-      if (abs_of(x[i]) >= kTrigLimit) out[begin + i] = fallback(x[i]);
+      if (abs_of(x[i]) >= kTrigLimit<float>) out[begin + i] = fallback(x[i]);
     }
   }
 }

@@ -116,7 +116,11 @@ struct Reduced {
   int64_t quadrant;
   double r;
 };
-inline constexpr float kTrigLimit = 1125899906842624.0f;
+// Of float32; double.
+template <class T>
+inline constexpr T kTrigLimit = static_cast<T>(1125899906842624.0);
+template <>
+inline constexpr double kTrigLimit<double> = 1048576;
 ARGOSY_INLINE Reduced reduce_angle(double x) {
   constexpr double kShift = 6755399441055744.0;
   double t = fma_of(x, 0.63661977236758134, kShift);
@@ -290,38 +294,12 @@ ARGOSY_INLINE float normal_density(float x) {
   const float y = 0.398942280f * exp_of_negative(p < -87 ? -87.0f : p);
   return p < -87 ? 0.0f : y;
 }
-ARGOSY_INLINE double normal_density(double x) {
-  return 0.39894228040143267794 * __builtin_exp(-0.5 * x * x);
-}
-
-// ---- double: the C library's, one at a time ----
-
-ARGOSY_INLINE double exp_of(double x) {
-  return __builtin_exp(x);
-}
-ARGOSY_INLINE double log_of(double x) {
-  return __builtin_log(x);
-}
-ARGOSY_INLINE double tanh_of(double x) {
-  return __builtin_tanh(x);
-}
-ARGOSY_INLINE double erf_of(double x) {
-  return __builtin_erf(x);
-}
-ARGOSY_INLINE double log1p_of(double x) {
-  return __builtin_log1p(x);
-}
-ARGOSY_INLINE double expm1_of(double x) {
-  return __builtin_expm1(x);
-}
-ARGOSY_INLINE double sigmoid_of(double x) {
-  return 1 / (1 + __builtin_exp(-x));
-}
-ARGOSY_INLINE double softplus_of(double x) {
-  return (x > 0 ? x : 0.0) + __builtin_log1p(__builtin_exp(-abs_of(x)));
-}
-ARGOSY_INLINE double normal_cdf(double x) {
-  return 0.5 * __builtin_erfc(-x * 0.70710678118654752);
-}
 
 }  // namespace argosy::cpu::ARGOSY_ISA
+
+// double: of the C library, one at a time, but in files that ask for vectors.
+#ifdef ARGOSY_VECTOR_DOUBLE
+#include "argosy/kernels/cpu/simd/math_double.h"
+#else
+#include "argosy/kernels/cpu/simd/math_libm.h"
+#endif

@@ -144,29 +144,91 @@ void max_plane(const PoolWindows& w, const T* x, T* y, int32_t* index) {
     }
 }
 
+// window() and counted() of the last dim, kept for all rows while they fit.
+class Columns {
+ public:
+  explicit Columns(const PoolWindows& w) : w_(w) {
+    if (w.out[2] > kMost) return;
+    for (int64_t o = 0; o < w.out[2]; ++o) {
+      spans_[o] = window(w, 2, o);
+      counts_[o] = counted(w, 2, o);
+    }
+  }
+  Span span(int64_t o) const { return w_.out[2] > kMost ? window(w_, 2, o) : spans_[o]; }
+  int64_t count(int64_t o) const { return w_.out[2] > kMost ? counted(w_, 2, o) : counts_[o]; }
+
+ private:
+  static constexpr int64_t kMost = 256;
+  const PoolWindows& w_;
+  Span spans_[kMost];
+  int64_t counts_[kMost];
+};
+
+// The greatest of n numbers, or nan.
+template <class T>
+ARGOSY_INLINE T max_of(const T* x, int64_t n) {
+  T lane[8];
+  int64_t i = 0;
+  for (int l = 0; l < 8; ++l) lane[l] = kLowest<T>;
+  for (; i + 8 <= n; i += 8)
+    for (int l = 0; l < 8; ++l) lane[l] = beats(x[i + l], lane[l]) ? x[i + l] : lane[l];
+  for (; i < n; ++i) lane[0] = beats(x[i], lane[0]) ? x[i] : lane[0];
+  for (int l = 1; l < 8; ++l) lane[0] = beats(lane[l], lane[0]) ? lane[l] : lane[0];
+  return lane[0];
+}
+
+// n elements that lie one after the other in a plane, the first at `place`. As one by one: the
+// first of equals, the last nan.
+template <class T>
+ARGOSY_INLINE void max_run(const T* x, int64_t n, int64_t place, T* best, int32_t* index) {
+  if (n < 8) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (!beats(x[i], *best)) continue;
+      *best = x[i];
+      if (index) *index = static_cast<int32_t>(place + i);
+    }
+    return;
+  }
+  const T v = max_of(x, n);
+  if (!beats(v, *best)) return;
+  *best = v;
+  if (!index) return;
+  int64_t i = v == v ? 0 : n - 1;
+  if (v == v) {
+    while (x[i] != v) ++i;
+  } else {
+    while (x[i] == x[i]) --i;
+  }
+  *index = static_cast<int32_t>(place + i);
+}
+
 // Windows of any form, channels side by side.
 template <class T>
 void max_lanes(const PoolWindows& w, const T* x, T* y, int32_t* index) {
   const int64_t lanes = w.lanes;
+  const Columns all(w);
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
-    for (int64_t oy = w.first_row; oy < w.last_row; ++oy)
+    for (int64_t oy = w.first_row; oy < w.last_row; ++oy) {
+      const Span depth = window(w, 0, oz), rows = window(w, 1, oy);
       for (int64_t ox = 0; ox < w.out[2]; ++ox) {
-        Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
+        const Span columns = all.span(ox);
         for (int64_t c = 0; c < lanes; ++c) y[c] = kLowest<T>;
         if (index)
           for (int64_t c = 0; c < lanes; ++c) index[c] = first_place(w, depth, rows, columns);
+        // Whole rows lie one after the other.
+        const bool joined = lanes == 1 && columns.size() == w.in[2];
         for (int64_t z = depth.begin; z < depth.end; ++z)
-          for (int64_t r = rows.begin; r < rows.end; ++r)
-            for (int64_t q = columns.begin; q < columns.end; ++q) {
-              int64_t at = (z * w.in[1] + r) * w.in[2] + q;
+          for (int64_t r = rows.begin; r < rows.end; ++r) {
+            int64_t at = (z * w.in[1] + r) * w.in[2] + columns.begin;
+            if (lanes == 1) {
+              max_run(x + at, joined ? rows.size() * w.in[2] : columns.size(), at, y, index);
+              if (joined) break;
+              continue;
+            }
+            for (int64_t q = columns.begin; q < columns.end; ++q, ++at) {
               const T* from = x + at * lanes;
-              int32_t place = static_cast<int32_t>(at);
-              if (lanes == 1) {
-                if (beats(*from, *y)) {
-                  *y = *from;
-                  if (index) *index = place;
-                }
-              } else if (index) {
+              const int32_t place = static_cast<int32_t>(at);
+              if (index) {
                 for (int64_t c = 0; c < lanes; ++c) {
                   bool take = beats(from[c], y[c]);
                   y[c] = take ? from[c] : y[c];
@@ -176,9 +238,11 @@ void max_lanes(const PoolWindows& w, const T* x, T* y, int32_t* index) {
                 for (int64_t c = 0; c < lanes; ++c) y[c] = beats(from[c], y[c]) ? from[c] : y[c];
               }
             }
+          }
         y += lanes;
         if (index) index += lanes;
       }
+    }
 }
 
 // Rows of windows pay where rows are long; windows one by one where they are few or irregular.
@@ -234,10 +298,13 @@ ARGOSY_INLINE T sum_of(const T* x, int64_t n) {
 template <class T>
 void average_lanes(const PoolWindows& w, const T* x, T* y) {
   const int64_t lanes = w.lanes;
+  const Columns all(w);
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
-    for (int64_t oy = w.first_row; oy < w.last_row; ++oy)
+    for (int64_t oy = w.first_row; oy < w.last_row; ++oy) {
+      const Span depth = window(w, 0, oz), rows = window(w, 1, oy);
+      const int64_t outer = counted(w, 0, oz) * counted(w, 1, oy);
       for (int64_t ox = 0; ox < w.out[2]; ++ox, y += lanes) {
-        Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
+        const Span columns = all.span(ox);
         for (int64_t c = 0; c < lanes; ++c) y[c] = 0;
         // Whole rows lie one after the other.
         const bool joined = lanes == 1 && columns.size() == w.in[2];
@@ -252,20 +319,41 @@ void average_lanes(const PoolWindows& w, const T* x, T* y) {
             for (int64_t q = columns.begin; q < columns.end; ++q, from += lanes)
               for (int64_t c = 0; c < lanes; ++c) y[c] += from[c];
           }
-        T by = divisor<T>(w, counted(w, 0, oz) * counted(w, 1, oy) * counted(w, 2, ox));
+        const T by = divisor<T>(w, outer * all.count(ox));
         for (int64_t c = 0; c < lanes; ++c) y[c] /= by;
       }
+    }
+}
+
+// The rows of a window as one: sum[k] of their elements k.
+template <class T>
+void add_rows(const PoolWindows& w, const T* x, Span depth, Span rows, T* sum) {
+  for (int64_t k = 0; k < w.in[2]; ++k) sum[k] = 0;
+  for (int64_t z = depth.begin; z < depth.end; ++z)
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+      add_tap<1>(x + (z * w.in[1] + r) * w.in[2], 1, w.in[2], sum);
 }
 
 template <class T>
 void run_average(const PoolWindows& w, const T* x, T* y) {
+  constexpr int64_t kMostColumns = 512;
   if (!by_rows(w)) return average_lanes(w, x, y);
   const Taps taps(w);
+  const bool summed = w.kernel[0] * w.kernel[1] > 2 && w.kernel[2] > 2 && w.in[2] <= kMostColumns;
+  T sum[kMostColumns];
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
     for (int64_t oy = 0; oy < w.out[1]; ++oy, y += w.out[2]) {
       Span depth = window(w, 0, oz), rows = window(w, 1, oy);
       for (int64_t o = 0; o < w.out[2]; ++o) y[o] = 0;
-      if (w.stride[2] == 1)
+      if (summed) {
+        add_rows(w, x, depth, rows, sum);
+        for (int64_t k = 0; k < w.kernel[2]; ++k) {
+          const Span out = taps.spans[k];
+          const T* from = sum + out.begin * w.stride[2] + k - w.pad[2];
+          w.stride[2] == 1 ? add_tap<1>(from, 1, out.size(), y + out.begin)
+                           : add_tap<0>(from, w.stride[2], out.size(), y + out.begin);
+        }
+      } else if (w.stride[2] == 1)
         add_row<1>(w, taps, x, depth, rows, y);
       else if (w.stride[2] == 2)
         add_row<2>(w, taps, x, depth, rows, y);
@@ -275,26 +363,6 @@ void run_average(const PoolWindows& w, const T* x, T* y) {
       for (int64_t o = 0; o < w.out[2]; ++o) y[o] /= divisor<T>(w, outer * counted(w, 2, o));
     }
 }
-
-// window() and counted() of the last dim, kept for all rows while they fit.
-class Columns {
- public:
-  explicit Columns(const PoolWindows& w) : w_(w) {
-    if (w.out[2] > kMost) return;
-    for (int64_t o = 0; o < w.out[2]; ++o) {
-      spans_[o] = window(w, 2, o);
-      counts_[o] = counted(w, 2, o);
-    }
-  }
-  Span span(int64_t o) const { return w_.out[2] > kMost ? window(w_, 2, o) : spans_[o]; }
-  int64_t count(int64_t o) const { return w_.out[2] > kMost ? counted(w_, 2, o) : counts_[o]; }
-
- private:
-  static constexpr int64_t kMost = 256;
-  const PoolWindows& w_;
-  Span spans_[kMost];
-  int64_t counts_[kMost];
-};
 
 template <class T>
 void run_average_backward(const PoolWindows& w, const T* dy, T* dx) {

@@ -78,10 +78,12 @@ struct NormKernels {
 
 namespace avx2 {
 extern const SoftmaxKernels softmax_kernels;
+[[gnu::weak]] extern const SoftmaxKernels double_softmax_kernels;  // see tables.h
 extern const NormKernels norm_kernels;
 }  // namespace avx2
 namespace avx512 {
 extern const SoftmaxKernels softmax_kernels;
+[[gnu::weak]] extern const SoftmaxKernels double_softmax_kernels;  // see tables.h
 extern const NormKernels norm_kernels;
 }  // namespace avx512
 

@@ -47,6 +47,19 @@ ARGOSY_LOOPS_OF(avx2)
 ARGOSY_LOOPS_OF(avx512)
 #undef ARGOSY_LOOPS_OF
 
+// Loops over vectors of double, of the files *_double.cc: they go before the others.
+// libargosy_infer.so does not have these files, so there the addresses are null (weak).
+#define ARGOSY_DOUBLE_LOOPS_OF(isa)                                            \
+  namespace isa {                                                              \
+  [[gnu::weak]] extern const MathLoops double_math_loops;                      \
+  [[gnu::weak]] extern const Math2Loops double_math2_loops;                    \
+  [[gnu::weak]] extern const ActivationLoops double_activation_loops;          \
+  [[gnu::weak]] extern const ActivationGradLoops double_activation_grad_loops; \
+  }
+ARGOSY_DOUBLE_LOOPS_OF(avx2)
+ARGOSY_DOUBLE_LOOPS_OF(avx512)
+#undef ARGOSY_DOUBLE_LOOPS_OF
+
 // Of files without SIMD: complex and double precision, whose functions are the C library's.
 extern const MathLoops libm_loops;
 extern const Math2Loops libm2_loops;
