@@ -2,15 +2,18 @@
 
     python benchmarks/distributed.py [--ranks 2] [--rounds 7] [--seconds 0.5] [--only NAME ..] [--tcp]
     python benchmarks/distributed.py --hosts 4 [--ranks-per-host 1] [--rate 1gbit]
-                                     [--overlap [--samples 2048] | --links]
+                                     [--overlap [--samples N] | --links | --model]
 
 --tcp: between ranks of this host by TCP, as torch's gloo is. --hosts (root): all_reduce of 64 MB between
 network namespaces whose links have that rate both ways, beside the time that the bytes alone take.
---overlap: instead a data parallel step of the MLP, eager and captured, with so many samples a rank that
-backward takes longer than its gradients take to travel (both are shown), and how much of that is hidden:
-1 - (step - step that exchanges nothing) / exchange alone; beside it the processor's share of that
-exchange, which is hidden only where a core is idle. --links: the model of these links, as
-ARGOSY_COMM_LINKS takes it.
+--overlap: instead a data parallel step of the MLP, eager and captured, and how much of its exchange is
+hidden: 1 - (step - step that exchanges nothing) / exchange alone, both in alternation. Without --samples a
+rank has so many that backward takes half as long again as its gradients take to travel. Beside it what
+the exchange alone costs the processors of this machine, which also are the links: that is hidden only
+where a core is idle. --links: the model of these links, as ARGOSY_COMM_LINKS takes it. --model: all_reduce
+of 1, 16 and 64 MB beside what that model says.
+
+Where a hypervisor took processors away ("stolen", of all of them) a round says so: it measures that.
 
 torch runs in the interpreter that ARGOSY_BENCH_TORCH names; without it only our times are printed.
 Each rank has one thread. Results are checked against NumPy before they are timed. A round times one
@@ -49,6 +52,9 @@ SCALING_GOAL = 0.85
 LARGE, KEPT, FORWARD = ", large", ", kept back", ", forward"
 GRADIENTS = "all_reduce of the MLP's gradients"
 HIDDEN_GOAL = 0.8
+# Backward has to be so many times as long as the exchange; samples that are tried first, and their unit.
+LONGER, TRIED, UNIT = 1.5, 1024, 256
+MODELLED = [1 << 20, 16 << 20, 64 << 20]
 STEPS_TO_CHECK, RATE = 3, 0.001
 # MLP 784-1024x3-10; Transformer of 4 encoder layers on [batch, length, width].
 BATCH, HIDDEN, CLASSES = 64, 1024, 10
@@ -169,11 +175,16 @@ def parameters_of_mlp():
     return sum((given + 1) * wanted for given, wanted in zip(sizes, sizes[1:]))
 
 
+def of_size(bytes):
+    return f"all_reduce of {bytes >> 20} MB"
+
+
 def workload(framework, name, rank, size, samples):
     """A function that runs once, after its results were checked. samples: of a large batch."""
-    counts = {GRADIENTS: parameters_of_mlp()}
-    if name in SIZES or name in counts:
-        count = SIZES[name] // 4 if name in SIZES else counts[name]
+    counts = {GRADIENTS: parameters_of_mlp(), **{n: size // 4 for n, size in SIZES.items()}}
+    counts.update((of_size(bytes), bytes // 4) for bytes in MODELLED)
+    if name in counts:
+        count = counts[name]
         parts = [np.random.RandomState(r).rand(count).astype("float32") for r in range(size)]
         tensor = framework.tensor(parts[rank])
         framework.all_reduce(tensor)
@@ -194,32 +205,46 @@ def workload(framework, name, rank, size, samples):
     return lambda: step(x, y)
 
 
-def be_rank(name, samples):
-    """Obeys one line after the other: {"load": workload}, {"repeats": how often}, {"links": true}."""
+def links(framework, rank, size):
+    """The model of the links between the first and the last rank; None in others."""
+    from argosy.distributed.measure_links import measure
+
+    both = framework.distributed.new_group(sorted({0, size - 1}))
+    found = measure(both) if rank in (0, size - 1) else None
+    framework.barrier()
+    return found
+
+
+def be_rank(name):
+    """Obeys one line after the other: {"load": workload, "samples": of a large batch},
+    {"use": what was loaded}, {"repeats": how often}, {"links": true}."""
     rank, size = int(os.environ["PADDLE_TRAINER_ID"]), int(os.environ["PADDLE_TRAINERS_NUM"])
     started = time.perf_counter()
     framework = {"argosy": Argosy, "torch": Torch}[name](rank, size)
     framework.barrier()
     print(json.dumps({"connected": time.perf_counter() - started}), flush=True)
-    once = None
+    once, loaded = None, {}
     for line in sys.stdin:
         command = json.loads(line)
         if "load" in command:
+            samples = command.get("samples", BATCH)
             once = workload(framework, command["load"], rank, size, samples)
+            if command.get("keep"):
+                loaded[command["load"]] = once
             print("{}", flush=True)
-            continue
-        if "links" in command:
-            from argosy.distributed.measure_links import measure
-
-            print(json.dumps({"links": measure(framework.distributed.get_group(0))}), flush=True)
-            continue
-        framework.barrier()
-        begin, used = time.perf_counter(), time.process_time()
-        for _ in range(command["repeats"]):
-            once()
-        seconds = (time.perf_counter() - begin) / command["repeats"]
-        processor = (time.process_time() - used) / command["repeats"]
-        print(json.dumps({"seconds": seconds, "processor": processor}), flush=True)
+        elif "use" in command:
+            once = loaded[command["use"]]
+            print("{}", flush=True)
+        elif "links" in command:
+            print(json.dumps({"links": links(framework, rank, size)}), flush=True)
+        else:
+            framework.barrier()
+            begin, used = time.perf_counter(), time.process_time()
+            for _ in range(command["repeats"]):
+                once()
+            seconds = (time.perf_counter() - begin) / command["repeats"]
+            processor = (time.process_time() - used) / command["repeats"]
+            print(json.dumps({"seconds": seconds, "processor": processor}), flush=True)
 
 
 # ---- the driver -----------------------------------------------------------------------------------
@@ -228,8 +253,8 @@ def be_rank(name, samples):
 class Ranks:
     """The processes of one framework."""
 
-    def __init__(self, name, python, size, tcp=False, hosts=None, apart=False, samples=BATCH):
-        """apart: each is alone. samples: of a large batch."""
+    def __init__(self, name, python, size, tcp=False, hosts=None, apart=False):
+        """apart: each is alone."""
         self.name = name
         each = size // hosts.count if hosts else size
         master = hosts.address(0) if hosts else "127.0.0.1"
@@ -245,7 +270,6 @@ class Ranks:
             PYTHONWARNINGS="ignore",
         )
         command = [python, str(pathlib.Path(__file__).resolve()), "--rank-of", name]
-        command += ["--samples", str(samples)]
         if hosts:
             environ["GLOO_SOCKET_IFNAME"] = "eth0"
         self.processes = [
@@ -335,8 +359,27 @@ def bound_of_links(size, count, each, rate):
     return 2 * size * (count - 1) / count * 8 / bits
 
 
+def processors():
+    """Seconds that all processors of this machine have been busy, and stolen from it."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, stolen = map(int, file.readline().split()[1:9])
+    tick = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq) / tick, stolen / tick
+
+
+def alternate(one, names, rounds, repeats):
+    """Median seconds of workloads that are kept, in alternation; what was stolen meanwhile."""
+    before = processors()[1]
+    times = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in names:
+            one.ask(use=name)
+            times[name].append(one.seconds(repeats))
+    return [statistics.median(times[name]) for name in names], processors()[1] - before
+
+
 def time_links(options):
-    """all_reduce of 64 MB between hosts, or the exchange of a step's gradients."""
+    """What goes between hosts."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
     from tests.hosts import Hosts, missing
 
@@ -344,51 +387,104 @@ def time_links(options):
         print(f"left out: {missing()}")
         return
     count, each = options.hosts, options.ranks_per_host
-    name = "all_reduce 64 MB"
-    bound = bound_of_links(SIZES[name], count, each, options.rate)
     with Hosts(count, options.rate) as hosts:
-        there = {"hosts": hosts, "samples": options.samples}
-        frameworks = {"argosy": Ranks("argosy", sys.executable, count * each, **there)}
+        frameworks = {"argosy": Ranks("argosy", sys.executable, count * each, hosts=hosts)}
         torch = os.environ.get("ARGOSY_BENCH_TORCH")
-        if torch:
-            frameworks["torch"] = Ranks("torch", torch, count * each, **there)
+        if torch and not (options.links or options.model):
+            frameworks["torch"] = Ranks("torch", torch, count * each, hosts=hosts)
         try:
             if options.links:
                 print(f"ARGOSY_COMM_LINKS={frameworks['argosy'].ask(links=True)[0]['links']}")
-                return
-            if options.overlap:
+            elif options.model:
+                report_model(frameworks["argosy"], count, each, options.rounds)
+            elif options.overlap:
                 for called, one in frameworks.items():
-                    report_hidden(called, one, options.rounds)
-                report_hidden("argosy", frameworks["argosy"], options.rounds, CAPTURED)
-                return
-            for one in frameworks.values():
-                one.ask(load=name)
-            for _ in range(options.rounds):
-                for called, one in frameworks.items():
-                    seconds = one.seconds(1)
-                    share = 100 * bound / seconds
-                    print(f"{count} hosts x {each}, {options.rate}: {called} {seconds:.3f} s,"
-                          f" {share:.0f} % of the links' bandwidth", flush=True)  # fmt: skip
+                    report_hidden(called, one, options)
+                report_hidden("argosy", frameworks["argosy"], options, CAPTURED)
+            else:
+                report_links(frameworks, options)
         finally:
             for one in frameworks.values():
                 one.close()
 
 
-def report_hidden(called, one, rounds, way=""):
+def report_links(frameworks, options):
+    count, each = options.hosts, options.ranks_per_host
+    name = "all_reduce 64 MB"
+    bound = bound_of_links(SIZES[name], count, each, options.rate)
+    shares = {called: [] for called in frameworks}
+    for one in frameworks.values():
+        one.ask(load=name)
+    for _ in range(options.rounds):
+        for called, one in frameworks.items():
+            before = processors()[1]
+            answers = one.ask(repeats=1)
+            stolen = processors()[1] - before
+            seconds = max(answer["seconds"] for answer in answers)
+            used = statistics.mean(answer["processor"] for answer in answers)
+            shares[called].append((bound / seconds, stolen))
+            print(f"{count} hosts x {each}, {options.rate}: {called} {seconds:.3f} s,"
+                  f" {100 * bound / seconds:.0f} % of the links' bandwidth, a rank's processor is busy for"
+                  f" {used:.3f} s, stolen {stolen:.2f} s", flush=True)  # fmt: skip
+    for called, found in shares.items():
+        whole = [share for share, stolen in found if not stolen]
+        print(f"{called}: median {100 * statistics.median(share for share, _ in found):.0f} %; of the"
+              f" {len(whole)} rounds of {len(found)} with nothing stolen"
+              f" {100 * statistics.median(whole or [float('nan')]):.0f} %")  # fmt: skip
+
+
+def modelled(links, count, each, size):
+    """Seconds of an all_reduce by shares of `size` bytes: two steps, in which a process sends each other
+    host a message; a link carries what each host has to send the others, of each half."""
+    latency, message, gbit = (float(part.rstrip("usgbit")) for part in links.split(","))
+    steps = 2 * (latency + 2 * (count - 1) * message) * 1e-6
+    return steps + 2 * size * (count - 1) / count * 8e-9 / gbit
+
+
+def report_model(one, count, each, rounds):
+    links = one.ask(links=True)[0]["links"]
+    for size in MODELLED:
+        one.ask(load=of_size(size))
+        repeats = max(
+            1, (32 << 20) // size
+        )  # so that what a link lets through in a burst is no matter
+        before = processors()[1]
+        seconds = statistics.median(one.seconds(repeats) for _ in range(rounds))
+        expected = modelled(links, count, each, size)
+        print(f"{count} hosts x {each}, {links}: all_reduce of {size >> 20} MB {seconds * 1e3:.1f} ms,"
+              f" by the model {expected * 1e3:.1f} ms, ratio {seconds / expected:.2f},"
+              f" stolen {processors()[1] - before:.2f} s", flush=True)  # fmt: skip
+
+
+def samples_for(one, rounds, way):
+    """So many that backward is LONGER times as long as the exchange of its gradients."""
+    forward, kept = f"MLP step{LARGE}{FORWARD}", f"MLP step{LARGE}{KEPT}{way}"
+    one.ask(load=GRADIENTS)
+    exchange = statistics.median(one.seconds(3) for _ in range(rounds))
+    for name in (forward, kept):
+        one.ask(load=name, samples=TRIED, keep=True)
+    (short, long), _ = alternate(one, [forward, kept], rounds, 3)
+    return UNIT * -int(-TRIED * LONGER * exchange / (long - short) // UNIT)
+
+
+def report_hidden(called, one, options, way=""):
     """How much of the exchange of a step's gradients goes on behind its computations."""
+    samples = options.samples or samples_for(one, options.rounds, way)
     names = [f"MLP step{LARGE}{kept}{way}" for kept in ("", KEPT)]
     names += [f"MLP step{LARGE}{FORWARD}", GRADIENTS]
-    times = []
     for name in names:
-        one.ask(load=name)
-        times.append(statistics.median(one.seconds(3) for _ in range(rounds)))
-    step, kept, forward, exchange = times
-    processor = one.processor(3)
+        one.ask(load=name, samples=samples, keep=True)
+    (step, kept, forward, exchange), stolen = alternate(one, names, options.rounds, 3)
+    one.ask(use=GRADIENTS)
+    before = processors()[0]
+    own = one.processor(9)
+    busy = (processors()[0] - before) / 9 / len(one.processes)
     print(
-        f"{called}{way}: step {step * 1e3:.1f} ms, without exchange {kept * 1e3:.1f} ms, of which"
-        f" backward and update {(kept - forward) * 1e3:.1f} ms, exchange alone {exchange * 1e3:.1f} ms:"
-        f" {100 * (1 - (step - kept) / exchange):.0f} % hidden (goal {100 * HIDDEN_GOAL:.0f}),"
-        f" a processor has to do with it for {processor * 1e3:.1f} ms",
+        f"{called}{way}, {samples} samples: step {step * 1e3:.1f} ms, without exchange {kept * 1e3:.1f} ms, of"
+        f" which backward and update {(kept - forward) * 1e3:.1f} ms, exchange alone {exchange * 1e3:.1f} ms:"
+        f" {100 * (1 - (step - kept) / exchange):.0f} % hidden (goal {100 * HIDDEN_GOAL:.0f}); the exchange"
+        f" alone costs a rank {own * 1e3:.1f} ms of a processor, and this machine with its links"
+        f" {busy * 1e3:.1f} ms for each rank; stolen {stolen:.2f} s",
         flush=True,
     )
 
@@ -404,12 +500,13 @@ def main():
     parser.add_argument("--ranks-per-host", type=int, default=1)
     parser.add_argument("--rate", default="1gbit", help="of each link: 1gbit, 500mbit")
     parser.add_argument("--overlap", action="store_true", help="with --hosts: a step's exchange")
-    parser.add_argument("--samples", type=int, default=2048, help="with --overlap: of a rank")
-    parser.add_argument("--links", action="store_true", help="with --hosts 2: a model of the links")
+    parser.add_argument("--samples", type=int, help="with --overlap: of a rank")
+    parser.add_argument("--links", action="store_true", help="with --hosts: a model of the links")
+    parser.add_argument("--model", action="store_true", help="with --hosts: beside that model")
     parser.add_argument("--rank-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rank_of:
-        be_rank(options.rank_of, options.samples)
+        be_rank(options.rank_of)
         return
     if options.hosts:
         time_links(options)

@@ -13,18 +13,23 @@ __all__ = []
 
 
 def in_buckets(items, limits):
-    """Lists of tensors of one dtype, in the order given: each holds as many bytes as its limit, the last
-    limit holding for all further ones."""
-    buckets, open_ones = [], {}
-    for tensor in items:
+    """Lists of tensors of one dtype: each holds as many bytes as its limit, the last limit holding for all
+    further ones. What is larger is alone, and small ones around it wait for company beside it. Lists are in
+    the order in which they are complete when tensors come in the order given."""
+    buckets, open_ones = [], {}  # a bucket is [place of its last tensor, tensors]
+    for place, tensor in enumerate(items):
         bucket, room = open_ones.get(tensor.dtype, (None, 0))
         size = tensor.size * tensor.element_size()
-        if bucket is None or size > room:
-            bucket, room = [], limits[min(len(buckets), len(limits) - 1)]
+        limit = limits[min(len(buckets), len(limits) - 1)]
+        alone = size > limit
+        if alone or bucket is None or size > room:
+            bucket, room = [place, []], limit
             buckets.append(bucket)
-        bucket.append(tensor)
-        open_ones[tensor.dtype] = (bucket, room - size)
-    return buckets
+        bucket[0] = place
+        bucket[1].append(tensor)
+        if not alone:
+            open_ones[tensor.dtype] = (bucket, room - size)
+    return [tensors for _, tensors in sorted(buckets, key=lambda bucket: bucket[0])]
 
 
 def sum_rows(parameter, group, divisor):

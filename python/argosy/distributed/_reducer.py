@@ -28,9 +28,9 @@ _FORMS = [None] + [
 # Gradients travel in this many buckets, so that most are exchanged before the last is complete; but not in
 # smaller ones than these bytes, and not in larger ones than the limits.
 _BUCKETS, _LEAST = 6, 1 << 20
-# Over a network the last gradient that is large travels in parts, some of its rows while others are computed:
-# nothing else is left to be computed meanwhile. In so many at most; gradients of fewer bytes, such as that of
-# the same layer's bias, go after it.
+# Over a network the first gradient that is large and the last one travel in parts, some of their rows while
+# others are computed: nothing else travels before the first, and nothing else is left to be computed while the
+# last does. In so many at most; gradients of fewer bytes, such as that of the same layer's bias, go after it.
 PARTS, _SMALL = 4, 1 << 16
 
 
@@ -62,8 +62,8 @@ class _Plan:
         rows: Numbers of those whose gradients have rows only.
         stale: Whether the next pass makes another one.
         dtypes: Of gradients, by number. Who is not in it has had no gradient in any process.
-        ends: Of the parts in which the bucket early[parted], one gradient, is exchanged: rows. None if there
-            is none.
+        parts: By place in `early`, of buckets of one gradient that are exchanged in parts: the rows where
+            these end.
     """
 
     def __init__(self, parameters, order, forms, several, limits, in_parts=False):
@@ -79,31 +79,37 @@ class _Plan:
 
         self.early = buckets([i for i in dense if not several[i]])
         self.late = buckets([i for i in dense if several[i]])
-        self.parted, self.ends = self._parts_of_last(parameters) if in_parts else (None, None)
+        self.parts = self._in_parts(parameters, dense) if in_parts else {}
         self.place = {i: k for k, bucket in enumerate(self.early) for i in bucket}
         self.stale = False
 
-    def _parts_of_last(self, parameters):
+    def _in_parts(self, parameters, order):
+        """Ends of parts by place in `early`. What they would wait for goes after them, if it is small or comes
+        right before, as the gradient of a bias does."""
+
         def size_of(bucket):
             items = [_Planned(i, parameters[i], self.dtypes[i]) for i in bucket]
             return sum(one.size * one.element_size() for one in items)
 
-        sizes = [size_of(bucket) for bucket in self.early]
-        large = [place for place, size in enumerate(sizes) if 2 * size // _LEAST > 1]
-        if not large:
-            return None, None
-        place = large[-1]
-        count, rows = (
-            min(PARTS, 2 * sizes[place] // _LEAST),
-            parameters[self.early[place][0]].shape,
-        )
-        if len(self.early[place]) > 1 or not rows or rows[0] < count:
-            return None, None
-        first = place
-        while first > 0 and sizes[first - 1] < _SMALL:
-            first -= 1
-        self.early.insert(first, self.early.pop(place))
-        return first, [rows[0] * (k + 1) // count for k in range(count)]
+        sizes = {bucket[0]: size_of(bucket) for bucket in self.early}
+        comes = {i: k for k, i in enumerate(order)}
+        alone = [bucket for bucket in self.early if len(bucket) == 1]
+        large = [bucket for bucket in alone if 2 * sizes[bucket[0]] // _LEAST > 1]
+        found = {}
+        for bucket in large[:1] + large[1:][-1:]:
+            rows = parameters[bucket[0]].shape[:1]
+            count = min(PARTS, 2 * sizes[bucket[0]] // _LEAST)
+            if not rows or rows[0] < count:
+                continue
+            found[bucket[0]] = [rows[0] * (k + 1) // count for k in range(count)]
+            place = first = self.early.index(bucket)
+            while first > 0:
+                before = self.early[first - 1]
+                if sizes[before[0]] >= _SMALL and comes[before[-1]] + 1 < comes[bucket[0]]:
+                    break
+                first -= 1
+            self.early.insert(first, self.early.pop(place))
+        return {k: found[b[0]] for k, b in enumerate(self.early) if b[0] in found}
 
     def add(self, index, form):
         """Takes in a parameter of which nothing was known, for this pass."""
@@ -126,7 +132,7 @@ class _Pass:
         self.buckets = 0  # how many exchanges have begun
         self.under_way = []  # of these: (work, numbers, gradients)
         self.again = set()  # those added to after their exchange had begun
-        self.parts = None  # the exchange of plan.early[plan.parted], once it has begun
+        self.parts = {}  # by place, of those in plan.parts: their exchanges that have begun
 
     def arrive(self, index, plan):
         count = self.arrivals[index] = self.arrivals.get(index, 0) + 1
@@ -169,7 +175,7 @@ class Reducer:
         self._interrupted = False  # a pass ended by an exception after exchanges had begun
         self.wanted = False
         self.hook = average
-        self._parted = []  # who takes its gradient in parts, if anybody does
+        self._parted = []  # who take their gradients in parts
         me = weakref.ref(self)
         exchanges = [
             (p, _core.add_exchange(p, _Arrival(me, i))) for i, p in enumerate(self._parameters)
@@ -187,15 +193,18 @@ class Reducer:
             while current.started < len(current.lacking) and not current.lacking[current.started]:
                 self._start_next(current)
 
-    def arrive_in_part(self, number):
-        """The rows of a part of the gradient in plan.early[plan.parted] are complete."""
+    def arrive_in_part(self, index, number):
+        """The rows of a part of a gradient that the plan exchanges in parts are complete."""
         current = self._current()
-        if not (current.wanted and self._in_parts() and current.started == self._plan.parted):
+        if not (current.wanted and self._plan is not None):
             return
-        if current.parts is None and number == 0 and self._as_planned(self._plan.parted):
-            current.parts = _Parts(self._dense(*self._plan.early[self._plan.parted]))
-        if current.parts is not None:
-            self._start_part(current, number)
+        place = self._plan.place[index]
+        if not (self._in_parts(place) and current.started == place):
+            return
+        if number == 0 and place not in current.parts and self._as_planned(place):
+            current.parts[place] = _Parts(self._dense(index))
+        if place in current.parts:
+            self._start_part(current, place, number)
 
     def _as_planned(self, place):
         """Whether the gradient in a bucket of one can be exchanged as it is."""
@@ -209,31 +218,33 @@ class Reducer:
             _backward.tell(self)
         return self._pass
 
-    def _in_parts(self):
+    def _in_parts(self, place):
         """Whether a gradient is exchanged in parts: the same in all processes. A hook of the program's own
         gets whole ones."""
-        return self._plan is not None and self._plan.ends and hasattr(self.hook, "wire")
+        return place in self._plan.parts and hasattr(self.hook, "wire")
 
     def _start_next(self, current):
-        bucket = self._plan.early[current.started]
-        if current.started == self._plan.parted and self._in_parts():
-            if current.parts is None:
-                current.parts = _Parts(self._dense(*bucket))
-            for number in range(len(current.parts.works), len(self._plan.ends)):
-                self._start_part(current, number)
-            current.under_way.append((current.parts, bucket, [current.parts.gradient]))
+        place = current.started
+        bucket = self._plan.early[place]
+        if self._in_parts(place):
+            if place not in current.parts:
+                current.parts[place] = _Parts(self._dense(*bucket))
+            parts = current.parts[place]
+            for number in range(len(parts.works), len(self._plan.parts[place])):
+                self._start_part(current, place, number)
+            current.under_way.append((parts, bucket, [parts.gradient]))
         else:
             self._start(current, bucket)
         current.started += 1
 
-    def _start_part(self, current, number):
-        (index,) = self._plan.early[self._plan.parted]
+    def _start_part(self, current, place, number):
+        (index,) = self._plan.early[place]
         parameter = self._parameters[index]
-        whole, ends = current.parts.gradient, self._plan.ends
+        parts, ends = current.parts[place], self._plan.parts[place]
         with no_grad():
-            rows = whole[ends[number - 1] if number else 0 : ends[number]]
-        current.parts.works.append(self._begin(current, [parameter], [rows]))
-        _core.exchange_under_way([parameter], current.parts.wait)
+            rows = parts.gradient[ends[number - 1] if number else 0 : ends[number]]
+        parts.works.append(self._begin(current, [parameter], [rows]))
+        _core.exchange_under_way([parameter], parts.wait)
 
     def _start(self, current, bucket):
         """Starts the exchange of a bucket of the plan. Who has no gradient takes part with zeros, which
@@ -347,13 +358,13 @@ class Reducer:
                     parameter.grad = gradient
 
     def _take_parts(self):
-        """Lets the gradient that the plan exchanges in parts come in them."""
+        """Lets the gradients that the plan exchanges in parts come in them."""
         self._leave_parts()
-        if self._plan.ends:
-            (index,) = self._plan.early[self._plan.parted]
+        for place, ends in self._plan.parts.items():
+            (index,) = self._plan.early[place]
             self._parted.append(self._parameters[index])
-            part = _ArrivalOfPart(weakref.ref(self))
-            _core.exchange_in_parts(self._parameters[index], self._plan.ends, part)
+            part = _ArrivalOfPart(weakref.ref(self), index)
+            _core.exchange_in_parts(self._parameters[index], ends, part)
 
     def _leave_parts(self):
         while self._parted:
@@ -449,13 +460,14 @@ class _Arrival:
 class _ArrivalOfPart:
     """Called when some rows of a parameter's gradient are complete."""
 
-    def __init__(self, reducer):
+    def __init__(self, reducer, index):
         self._reducer = reducer
+        self._index = index
 
     def __call__(self, number):
         reducer = self._reducer()
         if reducer is not None and in_dynamic_mode():
-            reducer.arrive_in_part(number)
+            reducer.arrive_in_part(self._index, number)
 
 
 def _remove(exchanges, parted):

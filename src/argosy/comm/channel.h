@@ -63,10 +63,12 @@ class ARGOSY_API Channel {
   // What `listen` compares: rung by `wake`, and by peers whose streams can be moved again.
   virtual uint32_t bell() const = 0;
   virtual void wake() = 0;
-  // Who waits for what of a peer's streams.
+  // Who waits for what of a peer's streams: to put something, or for bytes, as many of which are
+  // sure to come.
   struct Wish {
     int peer = 0;
     bool put = false;
+    size_t bytes = 1;
   };
   // Until the bell is no longer `seen` or a wish may be granted; at most a twentieth of a second.
   virtual void listen(uint32_t seen, std::span<const Wish> wishes) = 0;

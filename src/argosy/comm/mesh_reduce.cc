@@ -22,13 +22,21 @@ size_t share_of(int ranks) {
   return std::min(kShare, kRoom / (kDepth * others) / 64 * 64);
 }
 
+// Several stretches of what is not that large, so that results of one go with shares of the next;
+// but not smaller ones.
+constexpr size_t kSeveral = 4, kLeastShare = size_t{32} << 10;
+
 // The stretches of `extent` bytes that `ranks` ranks exchange one after the other.
 struct Stretches {
   size_t extent, width, count;
   Stretches(int ranks, size_t extent)
-      : extent(extent),
-        width(share_of(ranks) * static_cast<size_t>(ranks)),
-        count((extent + width - 1) / width) {}
+      : extent(extent), width(width_of(static_cast<size_t>(ranks), share_of(ranks), extent)) {
+    count = (extent + width - 1) / width;
+  }
+  static size_t width_of(size_t ranks, size_t most, size_t extent) {
+    const size_t share = extent / ranks / kSeveral / 64 * 64;
+    return ranks * std::clamp(share, std::min(kLeastShare, most), most);
+  }
   void tell(const std::function<void(size_t, size_t)>& whom, size_t i) const {
     if (whom) whom(i * width, std::min(width, extent - i * width));
   }

@@ -10,6 +10,7 @@
 #include "argosy/comm/combine.h"
 #include "argosy/comm/exchange.h"
 #include "argosy/comm/recorder.h"
+#include "argosy/comm/short_turns.h"
 #include "argosy/comm/staging.h"
 #include "argosy/op/dispatch.h"
 
@@ -481,6 +482,7 @@ void ProcessGroup::execute(Task& task, bool beside) {
 }
 
 void ProcessGroup::loop() {
+  take_short_turns();
   for (;;) {
     std::unique_ptr<Task> task;
     {

@@ -12,7 +12,8 @@ namespace argosy::comm {
 namespace {
 
 constexpr size_t kSpans = 32;  // of memory in one call of links
-constexpr int kTries = 20;     // to move something before a rank sleeps
+constexpr int kTries = 20;     // to move something before a rank sleeps that awaits not much
+constexpr size_t kMuch = size_t{16} << 10;
 constexpr std::chrono::milliseconds kSlice{50};
 // Who waits for so long without that anything moves says so, and is not taken for late.
 constexpr std::chrono::milliseconds kSaysSo{100};
@@ -137,7 +138,7 @@ void Talk::drive(Done&& done) {
       idle();
       check_waiting(true);
     }
-    if (moved || ++tries < kTries) continue;
+    if (moved || (++tries < kTries && !awaits_much())) continue;
     check_waiting(false);
     wait_for_links();
     for (int r = 0; r < mesh_.size(); ++r)
@@ -277,6 +278,16 @@ bool Talk::look_at_stranger(int peer) {
   return true;
 }
 
+// Of the first part only: what follows it may be sent when this rank has answered.
+size_t Talk::awaited(const Peer& p) {
+  return p.compared && !p.in.empty() ? p.in.front().left() : 1;
+}
+
+// More than comes while a rank tries.
+bool Talk::awaits_much() const {
+  return std::ranges::any_of(peers_, [](const Peer& p) { return awaited(p) > kMuch; });
+}
+
 bool Talk::waits_for(const Peer& p) const {
   return !done(p);
 }
@@ -288,7 +299,7 @@ void Talk::wait_for_links() {
     const Peer& p = peers_[static_cast<size_t>(r)];
     if (p.met && (p.greeted < sizeof(Header) || !p.out.empty())) wishes_.push_back({r, true});
     if (p.met ? !p.compared || !p.in.empty() : mesh_.ahead(r).size() < sizeof(Header))
-      wishes_.push_back({r, false});
+      wishes_.push_back({r, false, awaited(p)});
   }
   mesh_.links().wait(Lane::collective, wishes_, kSlice);
 }

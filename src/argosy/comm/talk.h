@@ -75,6 +75,8 @@ class Talk {
   void wait_for_links();
   void check_waiting(bool late);
   bool waits_for(const Peer& p) const;
+  bool awaits_much() const;
+  static size_t awaited(const Peer& p);  // bytes that are sure to come from it
 
   Mesh& mesh_;
   const Job& job_;

@@ -57,11 +57,11 @@ class Averager {
     find_positions(gradients);
     std::vector<Bucket> buckets = in_buckets(gradients);
     if (buckets.empty()) return false;
-    const Bucket* const parted = options_.parts > 1 ? bucket_in_parts(buckets) : nullptr;
+    const std::vector<const Bucket*> parted = buckets_in_parts(buckets);
     for (const Bucket& b : buckets)
       if (b.gradients[0]->layout == Layout::row_sparse)
         join_rows(b);
-      else if (&b == parted)
+      else if (std::ranges::count(parted, &b))
         exchange_parts(b);
       else
         exchange(b);
@@ -104,7 +104,9 @@ class Averager {
     for (const Ref<Value>& v : gradients) {
       const size_t bytes = bytes_of(*v);
       size_t index = buckets.size();
-      if (v->layout != Layout::row_sparse) {  // these are exchanged one by one
+      // Exchanged one by one: rows, and what is larger than a bucket, which small ones between wait
+      // for company beside.
+      if (v->layout != Layout::row_sparse && bytes <= most) {
         const auto [it, first] = open.try_emplace(v->dtype, index);
         const size_t limit = it->second == 0 ? std::min(options_.first_bucket, most) : most;
         if (!first && buckets[it->second].bytes + bytes > limit) it->second = index;
@@ -117,6 +119,7 @@ class Averager {
       b.made = std::max(b.made, made_.at(v.get()));
       b.read = std::min(b.read, read_.at(v.get()));
     }
+    std::ranges::stable_sort(buckets, {}, &Bucket::made);
     return buckets;
   }
 
@@ -194,15 +197,23 @@ class Averager {
     for (size_t i = 0; i < b.gradients.size(); ++i) take_place(b.gradients[i], received[i]);
   }
 
-  // The last one that is large, where its rows can be made one after the other; or null.
-  const Bucket* bucket_in_parts(const std::vector<Bucket>& buckets) const {
-    const auto large = std::find_if(buckets.rbegin(), buckets.rend(), [&](const Bucket& b) {
-      return b.gradients[0]->layout != Layout::row_sparse && b.bytes >= 2 * options_.part;
-    });
-    if (large == buckets.rend() || large->gradients.size() > 1) return nullptr;
-    const Value& v = *large->gradients[0];
-    const bool in_rows = v.shape.rank() > 0 && v.shape[0] >= parts_of(*large);
-    return in_rows && row_source(maker_of(v)) && !is_read_before_updates(v) ? &*large : nullptr;
+  // The first and the last one that are large, where their rows can be made one after the other.
+  std::vector<const Bucket*> buckets_in_parts(const std::vector<Bucket>& buckets) const {
+    std::vector<const Bucket*> large;
+    for (const Bucket& b : buckets)
+      if (b.gradients[0]->layout != Layout::row_sparse && b.gradients.size() == 1 &&
+          b.bytes >= 2 * options_.part)
+        large.push_back(&b);
+    if (options_.parts < 2) large.clear();
+    if (large.size() > 2) large.erase(large.begin() + 1, large.end() - 1);
+    std::erase_if(large, [&](const Bucket* b) { return !goes_in_parts(*b); });
+    return large;
+  }
+
+  bool goes_in_parts(const Bucket& b) const {
+    const Value& v = *b.gradients[0];
+    const bool in_rows = v.shape.rank() > 0 && v.shape[0] >= parts_of(b);
+    return in_rows && row_source(maker_of(v)) && !is_read_before_updates(v);
   }
 
   int64_t parts_of(const Bucket& b) const {
@@ -380,8 +391,8 @@ ARGOSY_PASS(
     "where gradients are made and are waited for where updates, clipping or the search for "
     "infinities first read them. Options: data_parallel.group (0); data_parallel.bucket, "
     "the most bytes exchanged at a time (26214400); data_parallel.first_bucket, of the first "
-    "exchange (1048576); data_parallel.parts, the most parts in which the last large gradient is "
-    "computed and exchanged (1), and data_parallel.part, their least bytes (524288); "
+    "exchange (1048576); data_parallel.parts, the most parts in which the first and the last large "
+    "gradient are computed and exchanged (1), and data_parallel.part, their least bytes (524288); "
     "data_parallel.wire, the dtype in which floating gradients are "
     "exchanged (their own); data_parallel.gradients, numbers of the values that are "
     "averaged, by commas (all that updates read).",

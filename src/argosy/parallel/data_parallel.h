@@ -19,9 +19,10 @@ struct DataParallel {
   size_t bucket = size_t{25} << 20, first_bucket = size_t{1} << 20;
   // Floating gradients are exchanged in this dtype. Sums of 16-bit floats are made in float32.
   std::optional<DType> wire;
-  // Most parts of the last gradient that is large, of this many bytes at least: nothing else is
-  // left to be computed while it travels, so its first rows do while further ones are computed.
-  // Worth their price where bytes take long; 1: whole.
+  // Most parts of the first and the last gradient that are large, of this many bytes at least:
+  // nothing travels before the first, and nothing is left to be computed while the last does, so
+  // their first rows travel while further ones are computed. Worth their price where bytes take
+  // long; 1: whole.
   int64_t parts = 1;
   size_t part = size_t{1} << 19;
 };

@@ -1,5 +1,7 @@
 #include "argosy/parallel/data_parallel.h"
 
+#include <map>
+
 #include "argosy/comm/recorder.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
@@ -135,7 +137,7 @@ const Options kInParts = {{"data_parallel.bucket", "1"},
                           {"data_parallel.parts", "3"},
                           {"data_parallel.part", "16"}};
 
-TEST(DataParallel, RanksThatSendTheLastGradientInPartsTrainAsOne) {
+TEST(DataParallel, RanksThatSendGradientsInPartsTrainAsOne) {
   for (int size : {1, 2, 3, 8}) check_equals_one_rank(size, kInParts, 1e-12);
   check_equals_one_rank(3, kInParts, 1e-12, comm::Over::mesh);
   Options narrow = kInParts;
@@ -143,25 +145,51 @@ TEST(DataParallel, RanksThatSendTheLastGradientInPartsTrainAsOne) {
   check_equals_one_rank(2, narrow, 1e-5);
 }
 
-// The first rows of w's gradient are under way while further ones are made, and no whole is.
+// The first rows of gradients of v, the first, and w, the last, are under way while further ones
+// are made, and no whole is.
 TEST(DataParallel, PlacesOfParts) {
   Step step(samples(1));
   const size_t products = count(*step.r.program, "matmul");
   step.r.rewrite({"data_parallel", "dead_code"}, kInParts);
-  EXPECT_EQ(count(*step.r.program, "all_reduce_start"), 5u);
-  EXPECT_EQ(count(*step.r.program, "all_reduce_wait"), 5u);
-  EXPECT_EQ(count(*step.r.program, "matmul"), products + 2);
+  EXPECT_EQ(count(*step.r.program, "all_reduce_start"), 7u);
+  EXPECT_EQ(count(*step.r.program, "all_reduce_wait"), 7u);
+  EXPECT_EQ(count(*step.r.program, "matmul"), products + 4);
   std::string order;
   for (const std::string& name : step.r.ops())
     order += name == "matmul" ? "m" : name == "all_reduce_start" ? "s" : "";
   EXPECT_TRUE(order.ends_with("msmsms")) << order;
-  std::vector<int64_t> rows;
+  EXPECT_LT(order.find("msmsms"), order.size() - 6) << order;
+  std::map<int64_t, std::vector<int64_t>> rows;  // by columns
   program::each_operation(step.r.program->main, [&](program::Operation& o) {
-    if (o.op->name == "all_reduce_start" && o.operands[0]->producer->op->name == "matmul" &&
-        o.operands[0]->shape[1] == kHidden)
-      rows.push_back(o.operands[0]->shape[0]);
+    if (o.op->name == "all_reduce_start" && o.operands[0]->producer->op->name == "matmul")
+      rows[o.operands[0]->shape[1]].push_back(o.operands[0]->shape[0]);
   });
-  EXPECT_EQ(rows, (std::vector<int64_t>{1, 2, 2}));
+  EXPECT_EQ(rows[kHidden], (std::vector<int64_t>{1, 2, 2}));
+  EXPECT_EQ(rows[2], (std::vector<int64_t>{2, 2, 3}));
+}
+
+// Those of biases, which come between large ones of matrices.
+TEST(DataParallel, SmallGradientsTravelTogether) {
+  Recorded r;
+  program::Builder& b = r.program->builder();
+  std::vector<Tensor> p;
+  for (const Shape& s :
+       {Shape{kIn, kHidden}, Shape{kHidden}, Shape{kHidden, kHidden}, Shape{kHidden}})
+    p.push_back(passes::parameter(numbers(s, static_cast<int>(p.size()))));
+  Tensor x = r.input(samples(1));
+  for (size_t i = 0; i < 4; i += 2) x = ops::add(ops::matmul(x, p[i]), p[i + 1]);
+  const Tensor loss = ops::sum(x);
+  std::vector<Tensor> all = p;
+  for (const Tensor& g : b.gradients({&loss, 1}, {}, p)) all.push_back(g);
+  b.role = Role::optimize;
+  call("sgd_", all, [](op::AttrBox& a) { passes::set_attr(a, "lr", op::Scalar(1.0)); }, {4, 8, 8});
+  r.rewrite({"data_parallel"},
+            {{"data_parallel.bucket", "200"}, {"data_parallel.first_bucket", "200"}});
+  std::vector<size_t> gradients;  // of each exchange
+  program::each_operation(r.program->main, [&](program::Operation& o) {
+    if (o.op->name == "all_reduce_start") gradients.push_back(o.operands.size());
+  });
+  EXPECT_EQ(gradients, (std::vector<size_t>{1, 2, 1}));
 }
 
 // One bucket for all: nothing travels alone. One whose maker has no rows: it goes as a whole.

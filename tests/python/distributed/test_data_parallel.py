@@ -164,8 +164,8 @@ class _Sized:
 
 def test_buckets_have_one_dtype_and_limits():
     items = [_Sized(d, s) for d, s in [("f", 2), ("f", 3), ("d", 1), ("f", 1), ("d", 9), ("f", 4)]]
-    assert str(in_buckets(items, [8, 24])) == "[[f2], [f3, f1], [d1], [d9], [f4]]"
-    assert str(in_buckets(items, [1000])) == "[[f2, f3, f1, f4], [d1, d9]]"
+    assert str(in_buckets(items, [8, 24])) == "[[f2], [d1], [f3, f1], [d9], [f4]]"
+    assert str(in_buckets(items, [1000])) == "[[d1, d9], [f2, f3, f1, f4]]"
 
 
 @pytest.mark.parametrize("what", ["kill", "stop", "raise", "end"])
@@ -203,31 +203,51 @@ def test_large_gradients_travel_in_several_buckets():
     assert plan.early == [[0], [1], [3]] and sorted(plan.dtypes) == [0, 1, 3]
 
 
-def test_the_last_large_gradient_travels_in_parts():
+def test_the_first_and_the_last_large_gradient_travel_in_parts():
     limits = [1 << 20, 25 << 20]
     dense = _FORMS.index((argosy.float32, False))
 
-    def parts(shapes):
+    def planned(*shapes):
         forms, once = [dense] * len(shapes), [0] * len(shapes)
-        plan = _Plan(
-            [argosy.ones(s) for s in shapes], range(len(shapes)), forms, once, limits, True
-        )
-        return (plan.ends and plan.early[plan.parted]), plan.ends
+        weights = [argosy.ones(s) for s in shapes]
+        return _Plan(weights, range(len(shapes)), forms, once, limits, True)
+
+    def parts(*shapes):
+        """Ends by number of the gradient."""
+        plan = planned(*shapes)
+        return {plan.early[place][0]: ends for place, ends in plan.parts.items()}
 
     large, thin, flat = [1024, 1024], [2, 1 << 19], [1 << 20]  # 4 MB each
-    assert parts([large, [10], large, [10]]) == ([2], [256, 512, 768, 1024])
-    assert parts([large, flat]) == ([1], [1 << 18, 1 << 19, 3 << 18, 1 << 20])
-    assert parts([[300, 512]]) == (None, None)  # 0.6 MB is no more than a part
-    assert parts([[400, 1024]]) == ([0], [133, 266, 400])
-    assert parts([large, thin]) == (None, None)  # too few rows
-    assert parts([[10]]) == (None, None)
-    # What is as small as a bias goes after it, also where it came before.
-    plan = _Plan(
-        [argosy.ones(s) for s in (large, [10], large)], range(3), [dense] * 3, [0] * 3, limits, True
+    quarters = [256, 512, 768, 1024]
+    assert parts(large, [10], large, [10], large) == {0: quarters, 4: quarters}
+    assert parts(large, [10]) == {0: quarters}
+    assert parts(large, flat)[1] == [1 << 18, 1 << 19, 3 << 18, 1 << 20]
+    assert parts([300, 512]) == {}  # 0.6 MB is no more than a part
+    assert parts([400, 1024]) == {0: [133, 266, 400]}
+    assert parts(large, thin) == {0: quarters}  # too few rows
+    assert parts(thin, large) == {1: quarters}
+    assert parts([10]) == {}
+    # What is as small as a bias goes after the last one, also where it came before.
+    plan = planned(large, [10], large, [20], large)
+    assert plan.early == [[0], [2], [4], [1, 3]] and plan.place == {0: 0, 2: 1, 4: 2, 1: 3, 3: 3}
+    assert plan.parts == {0: quarters, 2: quarters}
+    # Nor does it wait for company of the bias right before it; for what comes long before, it does.
+    some = [100, 200]  # 80 KB
+    assert planned(large, some, large, some, large).early == [[0], [2], [4], [1, 3]]
+    assert planned(some, large, large, [10], large).early == [[1], [2], [4], [0, 3]]
+    assert planned(large, *[[300, 300]] * 5, large).early == [[0], [1, 2, 3, 4], [6], [5]]
+    assert parts(large, *[[300, 300]] * 20) == {0: quarters}  # several in the last bucket
+
+
+def test_small_gradients_travel_together():
+    """Those of biases between large ones of weights, not each in an exchange of its own."""
+    assert str(in_buckets([_Sized("f", s) for s in (1, 10, 1, 10, 1, 8, 1)], [24])) == (
+        "[[f10], [f10], [f8], [f1, f1, f1, f1]]"
     )
-    assert plan.early == [[0], [2], [1]] and plan.parted == 1 and plan.place == {0: 0, 2: 1, 1: 2}
-    small = [[300, 300]] * 20  # several in a bucket
-    assert parts([large, *small]) == (None, None)
+    # Full buckets do not wait for later ones.
+    assert str(in_buckets([_Sized("f", s) for s in (3, 10, 3, 3, 10, 3)], [24])) == (
+        "[[f10], [f3, f3], [f10], [f3, f3]]"
+    )
 
 
 @pytest.mark.parametrize("engine", ["", "tcp"])

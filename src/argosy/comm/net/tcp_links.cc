@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace argosy::comm::net {
@@ -13,6 +14,10 @@ namespace {
 // Of messages: as much as is sent before anybody receives it. Collectives leave the size of
 // buffers to the kernel, which fits it to the link.
 constexpr int kMessageBuffer = 256 << 10;
+
+// Who awaits more sleeps until so much has come: each time that it wakes takes the processor from
+// who computes.
+constexpr size_t kAtOnce = size_t{64} << 10;
 
 msghdr message_of(std::span<const iovec> spans) {
   msghdr m{};
@@ -35,6 +40,13 @@ TcpLinks::TcpLinks(std::array<std::vector<Fd>, kLanes> sockets) {
                    sizeof kMessageBuffer);
     }
   }
+}
+
+void TcpLinks::Stream::wake_at(size_t bytes) {
+  const int wanted = static_cast<int>(bytes);
+  if (wanted == wakes_at) return;
+  if (setsockopt(socket.get(), SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted) == 0)
+    wakes_at = wanted;
 }
 
 size_t TcpLinks::put(Lane lane, int peer, std::span<const iovec> from) {
@@ -68,9 +80,10 @@ void TcpLinks::wait(Lane lane, std::span<const Channel::Wish> wishes,
   here.polled.clear();
   here.polled.push_back({here.wake.get(), POLLIN, 0});
   for (const Channel::Wish& w : wishes) {
-    const Stream& s = here.streams[static_cast<size_t>(w.peer)];
+    Stream& s = here.streams[static_cast<size_t>(w.peer)];
     // One that has ended would be ready for ever.
     if (w.put ? s.broken.load() : s.ended.load()) continue;
+    if (!w.put) s.wake_at(std::clamp<size_t>(w.bytes, 1, kAtOnce));
     here.polled.push_back({s.socket.get(), static_cast<short>(w.put ? POLLOUT : POLLIN), 0});
   }
   poll(here.polled.data(), here.polled.size(), static_cast<int>(limit.count()));

@@ -29,6 +29,8 @@ class TcpLinks final : public Links {
     Fd socket;
     std::atomic<bool> ended{false};   // the other end's
     std::atomic<bool> broken{false};  // nothing can be sent any more
+    int wakes_at = 1;                 // as many bytes: who waits does not wake before
+    void wake_at(size_t bytes);
   };
   // What one thread at a time uses.
   struct Side {
