@@ -16,6 +16,18 @@ def number_of(name, default):
         ) from None
 
 
+def is_on(environ, name):
+    """Whether a switch of `environ` is on; the words are those of flags. Raises ValueError for others."""
+    text = environ.get(name, "")
+    if text.lower() in ("1", "true", "on", "yes"):
+        return True
+    if text.lower() in ("", "0", "false", "off", "no"):
+        return False
+    raise ValueError(
+        f"[environment] {name}: expected 1 or 0, got {text!r}. Do this: set it to one of them, or unset it."
+    )
+
+
 # Where the number of a process, and that of all, stand: what the launcher sets, then what mpirun,
 # srun and Ray Train do. Slurm sets more in batch scripts, which are no step of several tasks.
 _RANKS = (

@@ -1,4 +1,5 @@
 #include "argosy/base/cpu.h"
+#include "argosy/base/log.h"
 #include "autocast_bind.h"
 #include "comm.h"
 #include "data.h"
@@ -32,6 +33,7 @@ PyMODINIT_FUNC PyInit__core() {
     Py module(check(PyModule_Create(&definition)));
     add_errors(module.get());
     argosy::cpu::require_baseline();
+    argosy::log::enabled(argosy::log::Level::error);  // a level that there is not is said at once
     add_dtype_type(module.get());
     add_tensor_type(module.get());
     add_array_functions(module.get());

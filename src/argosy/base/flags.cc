@@ -243,12 +243,15 @@ Flag::Flag(const char* name, Value initial, Effect effect, const char* doc)
   store(initial_);
   const char* text = std::getenv(name);
   if (!text) return;
-  if (auto value = parse(text, type())) {
+  const auto value = parse(text, type());
+  // What is read once counts something: threads, MiB, devices, microseconds, seconds.
+  const bool counts = effect == startup && type() == Type::integer;
+  if (value && !(counts && std::get<int64_t>(*value) < 0))
     store(*value);
-  } else {
-    std::fprintf(stderr, "argosy warning: the environment's %s=%s is no %s; using %s\n", name, text,
-                 type_name(type()), print(initial_).c_str());
-  }
+  else
+    std::fprintf(stderr, "argosy warning: the environment's %s=%s is %s; using %s\n", name, text,
+                 value ? "below 0" : std::string("no ").append(type_name(type())).c_str(),
+                 print(initial_).c_str());
 }
 
 Value Flag::get() const {

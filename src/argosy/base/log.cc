@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <string>
 
 #include "argosy/base/flags.h"
@@ -19,6 +20,11 @@ int level_at_start() {
   for (int i = 0; i < 4; ++i) {
     if (text == kNames[i]) return i;
   }
+  std::fprintf(
+      stderr,
+      "argosy warning: the environment's ARGOSY_LOG_LEVEL=%s is none of error, warning, info "
+      "and debug; using warning\n",
+      text.c_str());
   return static_cast<int>(Level::warning);
 }
 

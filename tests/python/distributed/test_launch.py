@@ -243,6 +243,13 @@ def test_a_server_is_restarted_with_its_state_only(launch, tmp_path):
     assert f"state in {state} ['mark']" in job.log("serverlog.0")
 
 
+def test_a_server_that_ends_by_an_error_is_not_told_to_keep_its_tables(launch):
+    program = "import os\nassert os.environ['TRAINING_ROLE'] != 'PSERVER', 'wrong'"
+    code, out, err = launch(program, options=("--servers=1", "--workers=1", "--grace=1")).wait()
+    assert code == 1 and "server.0 is not restarted: it ended by an error." in err
+    assert "AssertionError: wrong" in err and "--durability" not in err
+
+
 def test_a_server_without_a_snapshot_ends_the_job(launch):
     """Nobody would give its dense parameters their first values again."""
     program = pathlib.Path(__file__).parents[1] / "ps" / "programs" / "click.py"

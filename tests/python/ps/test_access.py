@@ -568,3 +568,14 @@ def test_settings_of_a_job():
     assert settings.client_certificate_authority == "a"
     assert (settings.client_certificate, settings.client_certificate_key) == ("b", "c")
     assert ServiceSettings({}).save_roots == []
+
+
+@pytest.mark.parametrize("name", ["ARGOSY_INSECURE", "ARGOSY_PS_PREFETCH"])
+def test_switches_of_a_job(name):
+    of = {"ARGOSY_INSECURE": "insecure", "ARGOSY_PS_PREFETCH": "prefetch"}[name]
+    for text in ("1", "true", "YES", "on"):
+        assert getattr(ServiceSettings({name: text}), of) is True
+    for text in ("", "0", "False", "no", "off"):
+        assert getattr(ServiceSettings({name: text}), of) is False
+    with pytest.raises(ValueError, match=rf"\[environment\] {name}: expected 1 or 0, got 'of'"):
+        ServiceSettings({name: "of"})

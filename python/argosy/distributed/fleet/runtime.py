@@ -10,6 +10,8 @@ process; it lives until the process ends.
 import abc
 import os
 
+from argosy._job import is_on
+
 __all__ = ["Runtime", "ServiceSettings"]
 
 _DURABILITY = ("none", "snapshot", "log")
@@ -53,14 +55,14 @@ class ServiceSettings:
         self.client_certificate_key = environ.get("ARGOSY_TLS_CLIENT_KEY", "")
         roots = environ.get("ARGOSY_PS_SAVE_ROOTS", "").split(os.pathsep)
         self.save_roots = [os.path.abspath(root) for root in roots if root]
-        self.insecure = environ.get("ARGOSY_INSECURE", "") in ("1", "true", "True")
+        self.insecure = is_on(environ, "ARGOSY_INSECURE")
         self.durability = environ.get("ARGOSY_PS_DURABILITY", "") or "none"
         self.directory = environ.get("ARGOSY_PS_DIRECTORY", "")
         self.snapshot_every = _seconds(environ, "ARGOSY_PS_SNAPSHOT_SECONDS", 0)
         self.connect_seconds = _seconds(environ, "ARGOSY_PS_CONNECT_SECONDS", 120)
         self.call_seconds = _seconds(environ, "ARGOSY_PS_CALL_SECONDS", 60)
         self.idle_seconds = _seconds(environ, "ARGOSY_PS_IDLE_SECONDS", 7 * 86400)
-        self.prefetch = environ.get("ARGOSY_PS_PREFETCH", "") in ("1", "true", "True")
+        self.prefetch = is_on(environ, "ARGOSY_PS_PREFETCH")
         if self.durability not in _DURABILITY:
             raise ValueError(
                 f"[fleet] ARGOSY_PS_DURABILITY must be one of {', '.join(_DURABILITY)}, "

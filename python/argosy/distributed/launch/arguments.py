@@ -7,6 +7,8 @@ import re
 import secrets
 import socket
 
+from argosy._job import is_on
+
 from . import ports
 from .checks import check_options
 from .folders import job_folder
@@ -480,11 +482,7 @@ def unprotected(hosts, environ):
     open_to_others = [host for host in hosts if host not in ("localhost", "::1")]
     open_to_others = [host for host in open_to_others if not host.startswith("127.")]
     environ = {**os.environ, **environ}
-    if (
-        not open_to_others
-        or environ.get("ARGOSY_TLS_CERT")
-        or environ.get("ARGOSY_INSECURE") in ("1", "true", "True")
-    ):
+    if not open_to_others or environ.get("ARGOSY_TLS_CERT") or is_on(environ, "ARGOSY_INSECURE"):
         return ""
     return (
         f"servers on {', '.join(sorted(open_to_others))} are reached from other hosts, unprotected. "

@@ -31,6 +31,8 @@ def exit_code(code):
 def refusal(plan, task, code, restarts):
     """Why a failed process is not restarted, or None when it is."""
     if task.kind == "server" and not plan.durable:
+        if code > 0 and not plan.restart_any:
+            return "it ended by an error"  # with its tables kept it would not be restarted either
         return (
             "what this server held is lost. Do this: --durability log (or snapshot), and it is "
             "restarted with what it had"
