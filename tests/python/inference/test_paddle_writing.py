@@ -175,6 +175,23 @@ def test_numbers_that_only_a_run_knows(tmp_path):
     assert not (tmp_path / "net.pdmodel").exists()
 
 
+@pytest.mark.parametrize("form", ["paddle", "pdmodel"])
+def test_a_value_that_is_fetched_twice(form, tmp_path):
+    """Paddle's predictors know an output by the name of the one fetch of its value."""
+
+    def f(x):
+        y = x * 2
+        return y, y, y
+
+    paddle.jit.save(f, str(tmp_path / "f"), input_spec=[X], format=form)
+    if form == "paddle":
+        ops = json.loads((tmp_path / "f.json").read_text())["program"]["regions"][0]["blocks"][0]["ops"]
+        fetched = [o["I"][0]["%"] for o in ops if o["#"].endswith(".fetch")]
+        assert len(fetched) == len(set(fetched)) == 3
+    x = floats(3, 4)
+    same([v.numpy() for v in paddle.jit.load(str(tmp_path / "f"))(paddle.to_tensor(x))], [x * 2] * 3)
+
+
 def test_weights_that_are_shared_are_there_once(tmp_path):
     linear = nn.Linear(4, 4)
     paddle.jit.save(

@@ -134,6 +134,10 @@ def assigned(x):
     return y
 
 
+def with_nan(x):
+    return paddle.where(x > 1, paddle.full([1], float("nan")), x)
+
+
 OPS = {
     "activations": lambda x: [
         F.relu(x), F.gelu(x), F.gelu(x, True), F.silu(x), F.mish(x), F.hardswish(x), F.hardsigmoid(x),
@@ -168,6 +172,12 @@ OPS = {
         paddle.where(x > 0, x, -x), F.one_hot((x[:, 0, 0] > 0).astype("int64"), 3),
         F.pixel_shuffle(x, 2), F.channel_shuffle(x, 2), paddle.einsum("bchw,bdhw->bcd", x, x),
     ],
+    "sums": lambda x: [
+        F.softplus(x, threshold=0.5), F.softplus(x, 2, 0.2), F.softplus(x, threshold=-1),
+        x.norm(p=float("inf"), axis=1), x.norm(p=-float("inf"), axis=[2, 3]), x.norm(p=3, axis=1),
+        F.relu(x).norm(p=0, axis=-1), F.pairwise_distance(x, -x, p=float("inf")), paddle.flip(x, []),
+        paddle.nansum(with_nan(x), 1), paddle.nanmean(with_nan(x), [1, 2]),
+    ],
     "windows": lambda x: [
         F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 3, 2, 1, exclusive=False),
         F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, [3, 5]), F.adaptive_max_pool2d(x, [5, 1]),
@@ -179,10 +189,19 @@ OPS = {
     ],
 }  # fmt: skip
 
+# What files of Paddle do not have.
+SUMS_OF_WINDOWS = {
+    "sums of windows": lambda x: [
+        F.local_response_norm(x, 3), F.local_response_norm(x, 4, 0.5, 0.6, 2.0),
+        F.local_response_norm(x, 5, data_format="NHWC"),
+        F.lp_pool2d(x.abs(), 2, 3, 2), F.lp_pool2d(x.abs(), 3, [2, 3], padding=1), F.lp_pool1d(x[:, 0].abs(), 1, 2),
+    ],
+}  # fmt: skip
 
-@pytest.mark.parametrize("name", OPS)
+
+@pytest.mark.parametrize("name", [*OPS, *SUMS_OF_WINDOWS])
 def test_ops(name):
-    check(OPS[name], [X], [floats(2, 4, 10, 12)], [floats(1, 4, 10, 12, seed=3)])
+    check({**OPS, **SUMS_OF_WINDOWS}[name], [X], [floats(2, 4, 10, 12)], [floats(1, 4, 10, 12, seed=3)])
 
 
 def written_by_parts(x, labels):
@@ -302,6 +321,13 @@ def test_files_and_names(tmp_path):
             lambda: paddle.onnx.export(lambda x: paddle.lgamma(x) + paddle.i0(x), None, [X]),
             NotImplementedError,
             "ops without a counterpart in ONNX: i0, lgamma",
+        ),
+        (
+            lambda: paddle.onnx.export(
+                lambda x: F.avg_pool2d(x, 2, padding=[0, 1, 0, 0], exclusive=False), None, [X]
+            ),
+            NotImplementedError,
+            "avg_pool2d: more padding behind than before with exclusive=False",
         ),
     ],
 )

@@ -38,7 +38,7 @@ class Graph:
         return out
 
 
-def check(build, shape, declared, tmp_path, outputs=1):
+def check(build, shape, declared, tmp_path, tolerance=1e-4):
     """The steps of the plan for a graph, whose answers are those of its nodes one by one."""
     g = Graph()
     result = build(g, "x")
@@ -52,7 +52,7 @@ def check(build, shape, declared, tmp_path, outputs=1):
     predictor.run()
     got = predictor.get_output_handle("y").copy_to_cpu()
     wanted = paddle.onnx.load(file)(x).numpy()
-    np.testing.assert_allclose(got, wanted, 1e-4, 1e-4 * np.abs(wanted).max())
+    np.testing.assert_allclose(got, wanted, tolerance, tolerance * np.abs(wanted).max())
     return re.findall(r"(?:kernel|dispatch|view) (\w+):", _core.infer_plan(predictor._handle))
 
 

@@ -32,8 +32,8 @@ def weights(g, array, scale, zero=None, axis=1):
     return g("DequantizeLinear", g.constant(array), g.constant(np.float32(scale)), *more, axis=axis)
 
 
-def integer_steps(build, shape, declared, tmp_path):
-    steps = check(build, shape, declared, tmp_path)
+def integer_steps(build, shape, declared, tmp_path, tolerance=1e-4):
+    steps = check(build, shape, declared, tmp_path, tolerance)
     if not has_dot_products():
         pytest.skip("a machine without 8-bit dot products")
     return steps
@@ -193,6 +193,36 @@ def test_dynamic_codes(tmp_path):
 
     steps = integer_steps(build, (5, 64), ["n", 64], tmp_path)
     assert "integer_linear" in steps and "quantize_affine" in steps and "matmul" not in steps
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_scale_that_a_run_makes(bias, tmp_path):
+    """Of what DynamicQuantizeMatMul rounds: the product is one of codes, times that scale."""
+
+    def build(g, x):
+        scale = g.constant(RNG.uniform(0.001, 0.01, 48).astype("float32"))
+        zero = g.constant(codes(48) // 4 * 0)
+        more = [g.weights(48)] if bias else []
+        return g("DynamicQuantizeMatMul", x, g.constant(codes(64, 48)), scale, zero, *more,
+                 domain="com.microsoft")  # fmt: skip
+
+    steps = integer_steps(build, (5, 64), ["n", 64], tmp_path)
+    assert steps.count("integer_linear") == 1
+    assert not {"matmul", "linear", "packed_linear", "dequantize_affine"} & set(steps)
+
+
+def test_a_dynamic_lstm_multiplies_codes_in_its_loop(tmp_path):
+    def build(g, x):
+        one = g.constant(np.float32([0.01])), g.constant(np.zeros(1, "int8"))
+        nothing = g.constant(np.zeros([1, 2, 24], "float32"))
+        return g("DynamicQuantizeLSTM", x, g.constant(codes(1, 16, 96)), g.constant(codes(1, 24, 96)),
+                 g.weights(1, 192), "", nothing, nothing, "", *one, *one, domain="com.microsoft",
+                 hidden_size=24)  # fmt: skip
+
+    # A state near the middle of two codes may become either.
+    steps = integer_steps(build, (20, 2, 16), [20, 2, 16], tmp_path, 3e-2)
+    assert steps.count("integer_linear") == 2
+    assert not {"matmul", "packed_linear", "dequantize_affine"} & set(steps)
 
 
 def test_sums_of_integers_that_are_read_as_such(tmp_path):

@@ -241,10 +241,14 @@ void max_pool(Emit& e) {
 
 void average_pool(Emit& e) {
   const double divisor = e.real("divisor_override");
+  const std::vector<int64_t> pads = pool_pads(e);
+  for (size_t d = 0; d < pads.size() / 2; ++d)
+    if (!e.flag("exclusive") && divisor <= 0 && pads[d + pads.size() / 2] > pads[d])
+      e.unsupported("more padding behind than before with exclusive=False");
   std::string y = e.to.node("AveragePool", {channels_first(e)},
                             {{"kernel_shape", e.integers("kernel")},
                              {"strides", strides_of(e)},
-                             {"pads", pool_pads(e)},
+                             {"pads", pads},
                              {"ceil_mode", e.flag("ceil_mode")},
                              {"count_include_pad", !e.flag("exclusive") || divisor > 0}});
   if (divisor > 0) {

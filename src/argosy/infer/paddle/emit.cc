@@ -357,7 +357,10 @@ void Emitter::add_input(const Value& v, size_t i) {
 }
 
 void Emitter::add_output(const program::Output& output, size_t i) {
-  const Written w = value(output.value);
+  Written w = value(output.value);
+  // Predictors of Paddle find a value by the name of one fetch.
+  for (size_t k = 0; k < i; ++k)
+    if (program_.outputs[k].value == output.value) w = node("assign", {w}, {}, w.dtype, w.shape);
   node("fetch", {w}, {text("name", output.name), i32("col", static_cast<int64_t>(i))}, w.dtype,
        w.shape);
 }

@@ -179,14 +179,23 @@ void sum_squares(Emit& e) {
 
 void norm_along(Emit& e) {
   const double p = e.real("p");
-  if (std::isinf(p) || p == 0) e.unsupported("a norm of 0 or infinity");
   const std::vector<int64_t> axes = axes_of(e);
   const Written x = e.in(0);
   if (p == 2) return e.give("sqrt", {sum_of(e, product_of(e, x, x), axes, true)});
   const Written a = e.to.node("abs", {x}, {}, x.dtype, x.shape);
   if (p == 1) return e.give(sum_of(e, a, axes, true));
+  if (std::isinf(p))
+    return e.give(p > 0 ? "amax" : "amin", {a}, {i64s("axis", axes), boolean("keepdim", true)});
+  if (p == 0) return e.give(sum_of(e, e.to.node("sign", {a}, {}, x.dtype, x.shape), axes, true));
   const Written powers = e.to.node("pow", {a}, {f32("y", p)}, x.dtype, x.shape);
   e.give("pow", {sum_of(e, powers, axes, true)}, {f32("y", 1 / p)});
+}
+
+void zero_nan(Emit& e) {
+  const Written x = e.in(0), bad = e.to.node("isnan", {x}, {}, DType::bool_, x.shape);
+  const Written zero = e.to.full(op::Scalar(0.0), x.dtype, Shape({1}));
+  const auto all = e.to.broadcast({e.to.cast(bad, x.dtype), zero, x}, x.shape);
+  e.give("where", {e.to.cast(all[0], DType::bool_), all[1], all[2]});
 }
 
 void cumulative_sum(Emit& e) {
@@ -232,6 +241,7 @@ constexpr WriteRow kRows[] = {
     {"sum_squares", sum_squares},
     {"var", variance},
     {"where_select", where},
+    {"zero_nan", zero_nan},
 };
 
 constexpr SameRow kSame[] = {
