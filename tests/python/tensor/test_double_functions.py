@@ -90,6 +90,25 @@ def test_pairs(name):
         agree(found, expected, 4)
 
 
+@pytest.mark.parametrize("name", ["remainder", "floor_divide"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_remainders_are_exact(name, dtype):
+    big = np.where(np.isfinite(BIG.astype(dtype)), BIG, 3.0)
+    x = np.concatenate(
+        [NEAR, NEAR * 1e9, big, RANDOM.randint(-99, 99, 999), np.repeat(SPECIAL, len(SPECIAL))]
+    )
+    y = np.concatenate(
+        [NEAR[::-1], NEAR, NEAR[:999], RANDOM.randint(1, 9, 999), np.tile(SPECIAL, len(SPECIAL))]
+    )
+    with np.errstate(all="ignore"):
+        x, y = x.astype(dtype), y.astype(dtype)
+        expected = getattr(np, name)(x, y)
+        close = np.isfinite(x) & np.isfinite(y) & (y != 0)  # others are as the C library has them
+        close &= np.abs(x / y) < 2.0**50 if name == "floor_divide" else True
+    found = getattr(paddle, name)(paddle.to_tensor(x), paddle.to_tensor(y)).numpy()
+    np.testing.assert_array_equal(found[close], expected[close])
+
+
 @pytest.mark.parametrize("step", [2, 3])
 def test_a_strided_element_has_the_bits_of_a_contiguous_one(step):
     x = paddle.to_tensor(RANDOM.uniform(-2, 2, 1000))

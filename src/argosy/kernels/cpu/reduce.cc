@@ -276,14 +276,15 @@ void reduce_rows(Step step, DType type, const ReduceLayout& l, Numbers numbers, 
 }
 
 // A few columns side by side over many rows that follow each other: `group` rows are taken as one
-// wide one, so that there are eight or more, and their columns are added up at the end.
+// wide one, and their columns are added up at the end: at least 8 wide rows, 32 where that leaves
+// groups of 16.
 constexpr int64_t kFold = 256;
 
 void columns_folded(Step step, DType type, const void* x, int64_t rows, int64_t row_bytes,
                     int64_t width, const double* numbers, Acc* accs) {
   const ReduceColumns columns =
       kernels().steps[static_cast<int>(step)][static_cast<int>(type)].columns;
-  const int64_t group = std::min(kFold / width, rows / 8);
+  const int64_t group = std::min({kFold / width, rows / 8, std::max<int64_t>(rows / 32, 16)});
   if (width > kFold / 4 || row_bytes != width * item_size(type) || group < 2) {
     return columns(x, rows, row_bytes, width, numbers, accs);
   }

@@ -102,10 +102,31 @@ void Planar<T>::find(const T* grid, int n) {
     weight_[2][k] = (1 - x) * y;
     weight_[3][k] = x * y;
   }
+  for (int t = 0; t < kTaps; ++t)
+    for (int k = 0; k < n; ++k) weight_[t][k] = masked(weight_[t][k], has_[t][k]);
 }
 
 template <class T>
-void Planar<T>::sample(const T* plane, T* to, int n) const {
+bool Planar<T>::finite(const T* plane) const {
+  T sum = 0;  // 0 or nan
+  T lane[16] = {};
+  const int64_t n = height_ * width_;
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (int l = 0; l < 16; ++l) lane[l] += plane[i + l] * 0;
+  for (; i < n; ++i) sum += plane[i] * 0;
+  for (T v : lane) sum += v;
+  return sum == 0;
+}
+
+template <class T>
+void Planar<T>::sample(const T* plane, T* to, int n, bool finite) const {
+  if (finite && !mode_.nearest) {
+    for (int k = 0; k < n; ++k)
+      to[k] = weight_[0][k] * plane[index_[0][k]] + weight_[1][k] * plane[index_[1][k]] +
+              weight_[2][k] * plane[index_[2][k]] + weight_[3][k] * plane[index_[3][k]];
+    return;
+  }
   if (mode_.nearest) {
     for (int k = 0; k < n; ++k) to[k] = masked(plane[index_[0][k]], has_[0][k]);
     return;

@@ -36,7 +36,9 @@ class Planar {
 
   // grid: x and y of n points.
   void find(const T* grid, int n);
-  void sample(const T* plane, T* to, int n) const;
+  // finite: the plane is; then what is outside need not be left out.
+  void sample(const T* plane, T* to, int n, bool finite) const;
+  bool finite(const T* plane) const;
   // Adds to the plane what the points' gradients are to its elements.
   void scatter(const T* dy, T* plane, int n) const;
   // Adds to the slopes by x and y of each point, but for the factors that rates() multiplies them

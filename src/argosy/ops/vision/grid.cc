@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/sample.h"
@@ -251,9 +252,14 @@ void sample_planar(const Tensor& x, const Tensor& grid, const Tensor& y, const S
   const Sizes s(x, grid);
   for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
     cpu::Planar<T> block(x.dim(2), x.dim(3), mode_of(a));
+    std::vector<char> finite(static_cast<size_t>(s.channels), 0);
+    const T* image = x.data<T>() + n * s.channels * s.plane;
+    for (int64_t c = 0; c < s.channels && s.plane <= 2 * (end - begin); ++c)  // worth looking
+      finite[static_cast<size_t>(c)] = block.finite(image + c * s.plane);
     for_planar_blocks(s, grid, block, n, begin, end, [&](int64_t first, int count) {
-      for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c)
-        block.sample(x.data<T>() + c * s.plane, y.data<T>() + c * s.points + first, count);
+      for (int64_t c = 0; c < s.channels; ++c)
+        block.sample(image + c * s.plane, y.data<T>() + (n * s.channels + c) * s.points + first,
+                     count, finite[static_cast<size_t>(c)]);
     });
   });
 }
@@ -303,14 +309,6 @@ void planar_gradients(const Tensor& x, const Tensor& grid, const Tensor& dy, con
       });
     }
   });
-}
-
-// A tensor of 16-bit floats in float32, empty or with its values; others as they are.
-Tensor widened(const Tensor& t, bool values) {
-  if (item_size(t.dtype()) != 2) return t;
-  Tensor wide = Tensor::empty(t.shape(), DType::float32);
-  if (values) op::copy_into(wide, t);
-  return wide;
 }
 
 void sample_run(KernelFrame& f, const SampleAttrs& a) {
@@ -434,4 +432,12 @@ ARGOSY_OP(grid_sample, SampleAttrs)
     .done();
 
 }  // namespace
+
+Tensor widened(const Tensor& t, bool values) {
+  if (item_size(t.dtype()) != 2) return t;
+  Tensor wide = Tensor::empty(t.shape(), DType::float32);
+  if (values) op::copy_into(wide, t);
+  return wide;
+}
+
 }  // namespace argosy::ops

@@ -143,6 +143,10 @@ class Sampler {
   T slope_[kMaxTaps][3];
 };
 
+// A tensor of 16-bit floats in float32, which is what they compute in, empty or with its values;
+// others as they are.
+Tensor widened(const Tensor& t, bool values);
+
 // The gradient rule of grid_sample_grad.
 Tensors sample_second_gradient(const op::GradCall& c, const SampleAttrs& a);
 

@@ -50,22 +50,18 @@ Shape sampled_shape(const Tensor& x, const Tensor& grid) {
   return shape;
 }
 
-// What 16-bit floats compute in.
-template <class T>
-using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
-
 // Calls point(sampler, its factors, its number in image n) for the points [first, last).
 template <class T, class Point>
 void each_point(const Tensor& x, const Tensor& grid, const SlopeAttrs& a, int64_t n, int64_t first,
                 int64_t last, Point&& point) {
-  Sampler<Wide<T>> sampler(x, {a.mode, a.padding_mode, a.align_corners}, a.pixels);
+  Sampler<T> sampler(x, {a.mode, a.padding_mode, a.align_corners}, a.pixels);
   const int dims = sampler.dims();
   const T* from = grid.data<T>() + (n * (grid.numel() / (dims * grid.dim(0))) + first) * dims;
   for (int64_t k = first; k < last; ++k, from += dims) {
-    Wide<T> at[3];
-    for (int d = 0; d < dims; ++d) at[d] = static_cast<Wide<T>>(from[d]);
+    T at[3];
+    for (int d = 0; d < dims; ++d) at[d] = from[d];
     sampler.at(at);
-    Wide<T> factors[Sampler<Wide<T>>::kMaxTaps];
+    T factors[Sampler<T>::kMaxTaps];
     for (int t = 0; t < sampler.count(); ++t) factors[t] = sampler.factor(t, bits(a));
     point(sampler, factors, k);
   }
@@ -86,12 +82,13 @@ void sampled_infer(InferContext& c, const SlopeAttrs& a) {
 }
 
 void sampled_run(KernelFrame& f, const SlopeAttrs& a) {
-  const Tensor &x = f.in[0], &grid = f.in[1], &y = f.out[0];
-  if (y.numel() == 0) return;
+  if (f.out[0].numel() == 0) return;
+  const Tensor x = widened(f.in[0], true), grid = widened(f.in[1], true);
+  const Tensor y = widened(f.out[0], false);
   const Sizes s(x, grid);
   constexpr int64_t kStretch = 1024;
   const int64_t stretches = (s.points + kStretch - 1) / kStretch;
-  dispatch_floating(y.dtype(), [&]<class T>(T) {
+  dispatch_types<float, double>(y.dtype(), [&]<class T>(T) {
     parallel_for(s.batch * stretches, 1, [&](int64_t i, int64_t end) {
       for (; i < end; ++i) {
         const int64_t n = i / stretches, first = i % stretches * kStretch;
@@ -99,15 +96,16 @@ void sampled_run(KernelFrame& f, const SlopeAttrs& a) {
                       [&](const auto& sampler, const auto* factors, int64_t k) {
                         for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
                           const T* from = x.data<T>() + c * s.plane;
-                          Wide<T> sum = 0;
+                          T sum = 0;
                           for (int t = 0; t < sampler.count(); ++t)
-                            sum += factors[t] * static_cast<Wide<T>>(from[sampler.index(t)]);
-                          y.data<T>()[c * s.points + k] = static_cast<T>(sum);
+                            sum += factors[t] * from[sampler.index(t)];
+                          y.data<T>()[c * s.points + k] = sum;
                         }
                       });
       }
     });
   });
+  if (y.dtype() != f.out[0].dtype()) op::copy_into(f.out[0], y);
 }
 
 void spread_infer(InferContext& c, const SlopeAttrs& a) {
@@ -117,29 +115,30 @@ void spread_infer(InferContext& c, const SlopeAttrs& a) {
 }
 
 void spread_run(KernelFrame& f, const SlopeAttrs& a) {
-  const Tensor &grid = f.in[1], &dy = f.in[2], &dx = f.out[0];
-  if (dx.numel() == 0) return;
+  if (f.out[0].numel() == 0) return;
+  const Tensor grid = widened(f.in[1], true), dy = widened(f.in[2], true);
+  const Tensor dx = widened(f.out[0], false);
   const Sizes s(dx, grid);
-  dispatch_floating(dx.dtype(), [&]<class T>(T) {
+  dispatch_types<float, double>(dx.dtype(), [&]<class T>(T) {
     parallel_for(s.batch, 1, [&](int64_t n, int64_t end) {
       for (; n < end; ++n) {
-        std::vector<Wide<T>> sums(static_cast<size_t>(s.channels * s.plane));
+        std::vector<T> sums(static_cast<size_t>(s.channels * s.plane));
         if (dy.numel())
           each_point<T>(dx, grid, a, n, 0, s.points,
                         [&](const auto& sampler, const auto* factors, int64_t k) {
                           for (int64_t c = 0; c < s.channels; ++c) {
-                            const auto g = static_cast<Wide<T>>(
-                                dy.data<T>()[(n * s.channels + c) * s.points + k]);
-                            Wide<T>* to = sums.data() + c * s.plane;
+                            const T g = dy.data<T>()[(n * s.channels + c) * s.points + k];
+                            T* to = sums.data() + c * s.plane;
                             for (int t = 0; t < sampler.count(); ++t)
                               to[sampler.index(t)] += g * factors[t];
                           }
                         });
         T* to = dx.data<T>() + n * s.channels * s.plane;
-        for (Wide<T> v : sums) *to++ = static_cast<T>(v);
+        std::copy(sums.begin(), sums.end(), to);
       }
     });
   });
+  if (dx.dtype() != f.out[0].dtype()) op::copy_into(f.out[0], dx);
 }
 
 Tensors sampled_gradient(const GradCall& c, const SlopeAttrs& a);

@@ -114,18 +114,19 @@ constexpr auto kFloorRest = [](auto, auto b, auto, auto r) {
   return ((r != 0) & ((b < 0) != (r < 0))) ? r + b : r + 0;
 };
 
-// float32 by blocks, exactly: the remainder of a quotient below 2^29 in double; the C library does
-// others. finish(a, b, their fmod) gives the result.
-template <auto finish>
+// By blocks, in double, exactly: the remainder of a quotient below 2^52 (2^29 for float32); the C
+// library does others. finish(a, b, their fmod) gives the result.
+template <auto finish, class T>
 void by_fmod(char* const* ptrs, int64_t n, const void*) {
   constexpr int kBlock = 256;
-  const float* a = reinterpret_cast<const float*>(ptrs[0]);
-  const float* b = reinterpret_cast<const float*>(ptrs[1]);
-  float* out = reinterpret_cast<float*>(ptrs[2]);
-  float r[kBlock], x[kBlock], y[kBlock];
+  constexpr double kMost = sizeof(T) == 4 ? 536870912.0 : 4503599627370496.0;
+  const T* a = reinterpret_cast<const T*>(ptrs[0]);
+  const T* b = reinterpret_cast<const T*>(ptrs[1]);
+  T* out = reinterpret_cast<T*>(ptrs[2]);
+  T r[kBlock], x[kBlock], y[kBlock];
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int m = n - begin < kBlock ? static_cast<int>(n - begin) : kBlock;
-    int beyond = 0;
+    int64_t beyond = 0;
     for (int i = 0; i < m; ++i) x[i] = a[begin + i];
     for (int i = 0; i < m; ++i) y[i] = b[begin + i];
     for (int i = 0; i < m; ++i) {
@@ -134,8 +135,8 @@ void by_fmod(char* const* ptrs, int64_t n, const void*) {
       double left = __builtin_fma(-q, d, p);
       // The rounded quotient may be one too large.
       left = left * __builtin_copysign(1.0, p) < 0 ? left + __builtin_copysign(d, p) : left;
-      r[i] = static_cast<float>(__builtin_copysign(left, p));
-      const bool good = (__builtin_fabs(q) < 536870912.0) & (__builtin_fabs(d) < __builtin_inf());
+      r[i] = static_cast<T>(__builtin_copysign(left, p));
+      const bool good = (__builtin_fabs(q) < kMost) & (__builtin_fabs(d) < __builtin_inf());
       beyond |= !good;
     }
     if (beyond) {
@@ -144,17 +145,18 @@ void by_fmod(char* const* ptrs, int64_t n, const void*) {
     for (int i = 0; i < m; ++i) out[begin + i] = finish(x[i], y[i], r[i]);
   }
 }
-template <auto op, auto finish>
+template <auto finish>
 consteval Draft fast_floats() {
-  constexpr Contiguous kKernel = by_fmod<finish>;
-  Draft t = binary<op>(Types<double>{});
+  constexpr Contiguous kKernel = by_fmod<finish, float>;
+  Draft t;
+  t.add(DType::float64, loop_of<by_fmod<finish, double>, 2, Form::w8, Form::w8, Form::w8>);
   t.add(DType::float16, loop_of<kKernel, 2, Form::f16, Form::f16, Form::f16>);
   t.add(DType::bfloat16, loop_of<kKernel, 2, Form::bf16, Form::bf16, Form::bf16>);
   t.add(DType::float32, loop_of<kKernel, 2, Form::w4, Form::w4, Form::w4>);
   return t;
 }
-constexpr auto kFmodOf = [](float, float, float r) { return r; };
-constexpr auto kRemainderOf = [](float, float b, float r) {
+constexpr auto kFmodOf = [](auto, auto, auto r) { return r; };
+constexpr auto kRemainderOf = [](auto, auto b, auto r) {
   const bool turned = (r != 0) & ((b < 0) != (r < 0));
   return turned ? r + b : r;
 };
@@ -251,11 +253,10 @@ consteval Draft bits2() {
 }
 
 constexpr IntegerLoops kLoops = {
-    .floor_divide = divisions<kFloorDivide, kFloorQuotient>(kIntegers) |
-                    fast_floats<kFloorDivide, kFloorDivideOf>(),
-    .remainder =
-        divisions<kRemainder, kFloorRest>(kIntegers) | fast_floats<kRemainder, kRemainderOf>(),
-    .fmod = divisions<kFmod, kRest>(kIntegers) | fast_floats<kFmod, kFmodOf>(),
+    .floor_divide =
+        divisions<kFloorDivide, kFloorQuotient>(kIntegers) | fast_floats<kFloorDivideOf>(),
+    .remainder = divisions<kRemainder, kFloorRest>(kIntegers) | fast_floats<kRemainderOf>(),
+    .fmod = divisions<kFmod, kRest>(kIntegers) | fast_floats<kFmodOf>(),
     .trunc_divide = divisions<kTruncDivide, kQuotient>(kIntegers) | binary<kTruncDivide>(kFloats),
     .gcd = binary<kGcd>(kIntegers),
     .lcm = binary<kLcm>(kIntegers),

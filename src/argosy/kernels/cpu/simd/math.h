@@ -255,12 +255,13 @@ ARGOSY_INLINE float softplus_of(float x) {
   return x == x ? (x > 0 ? x : 0.0f) + y : x;
 }
 
-// erfc(a) for a >= 0.9 (error 3e-8, and below 1e-3 of the value up to 6), and erf(x) for |x| <=
-// 0.92.
+// erfc(a) for a >= 0.9 (error 3e-8: from 4 on it is that of 4, which is less), and erf(x) for |x|
+// <= 0.92.
 ARGOSY_INLINE float erfc_tail(float a) {
-  a = a > 10 ? 10.0f : a;
-  return exp_of(polynomial(a, 0.000170552075f, -1.12949516f, -0.633386646f, -0.10823662f,
-                           0.0250914972f, -0.00416052715f, 0.00043230304f, -2.09095588e-05f));
+  a = a > 4 ? 4.0f : a;
+  return exp_of_negative(polynomial(a, 0.000170552075f, -1.12949516f, -0.633386646f, -0.10823662f,
+                                    0.0250914972f, -0.00416052715f, 0.00043230304f,
+                                    -2.09095588e-05f));
 }
 ARGOSY_INLINE float erf_near(float x) {
   float p = polynomial(x * x, 0.128379167f, -0.376126343f, 0.112837033f, -0.0268597986f,

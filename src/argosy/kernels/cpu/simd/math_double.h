@@ -312,7 +312,9 @@ ARGOSY_INLINE double erfinv_of(double x) {
       0.000250511034774254143, -0.000060409887450190345, 4.20415976657453946e-6,
       -0.0000178554865651378273, 0.0000174362338722763204, -4.23802120362764975e-6);
   const double y = a * (w < 6.25 ? near : far);
-  const double error = a < 0.5 ? erf_of(y) - a : (1 - a) - erfc_of(y);
+  const double erf_y = erf_near_double(y);  // up to 0.92, else erfc is right
+  const double rest = y < 0.92 ? 1 - erf_y : erfc_tail_double(y);
+  const double error = a < 0.5 ? erf_y - a : (1 - a) - rest;
   const double step = error * 0.88622692545275801 / exp_of(-y * y);
   const double result = copysign_of(y - step / fma_of(y, step, 1.0), x);
   const double bounded = a < 1 ? result : a == 1 ? copysign_of(kInf<double>, x) : kNan<double>;

@@ -182,11 +182,16 @@ ARGOSY_INLINE T max_of(const T* x, int64_t n) {
 template <class T>
 ARGOSY_INLINE void max_run(const T* x, int64_t n, int64_t place, T* best, int32_t* index) {
   if (n < 8) {
+    T v = *best;
+    int64_t at = -1;
     for (int64_t i = 0; i < n; ++i) {
-      if (!beats(x[i], *best)) continue;
-      *best = x[i];
-      if (index) *index = static_cast<int32_t>(place + i);
+      const bool take = beats(x[i], v);
+      v = take ? x[i] : v;
+      at = take ? i : at;
     }
+    if (at < 0) return;
+    *best = v;
+    if (index) *index = static_cast<int32_t>(place + at);
     return;
   }
   const T v = max_of(x, n);
@@ -296,6 +301,27 @@ ARGOSY_INLINE T sum_of(const T* x, int64_t n) {
 }
 
 template <class T>
+ARGOSY_INLINE T sum_of_window(const PoolWindows& w, const T* x, Span depth, Span rows,
+                              Span columns) {
+  T sum = 0;
+  for (int64_t z = depth.begin; z < depth.end; ++z) {
+    const T* from = x + (z * w.in[1] + rows.begin) * w.in[2] + columns.begin;
+    if (columns.size() == w.in[2]) {  // whole rows lie one after the other
+      sum += sum_of(from, rows.size() * w.in[2]);
+      continue;
+    }
+    for (int64_t r = rows.begin; r < rows.end; ++r, from += w.in[2]) {
+      if (columns.size() >= 8) {
+        sum += sum_of(from, columns.size());
+      } else {
+        for (int64_t q = 0; q < columns.size(); ++q) sum += from[q];
+      }
+    }
+  }
+  return sum;
+}
+
+template <class T>
 void average_lanes(const PoolWindows& w, const T* x, T* y) {
   const int64_t lanes = w.lanes;
   const Columns all(w);
@@ -305,21 +331,18 @@ void average_lanes(const PoolWindows& w, const T* x, T* y) {
       const int64_t outer = counted(w, 0, oz) * counted(w, 1, oy);
       for (int64_t ox = 0; ox < w.out[2]; ++ox, y += lanes) {
         const Span columns = all.span(ox);
+        const T by = divisor<T>(w, outer * all.count(ox));
+        if (lanes == 1) {
+          *y = sum_of_window(w, x, depth, rows, columns) / by;
+          continue;
+        }
         for (int64_t c = 0; c < lanes; ++c) y[c] = 0;
-        // Whole rows lie one after the other.
-        const bool joined = lanes == 1 && columns.size() == w.in[2];
         for (int64_t z = depth.begin; z < depth.end; ++z)
           for (int64_t r = rows.begin; r < rows.end; ++r) {
             const T* from = x + ((z * w.in[1] + r) * w.in[2] + columns.begin) * lanes;
-            if (lanes == 1) {
-              *y += sum_of(from, joined ? rows.size() * w.in[2] : columns.size());
-              if (joined) break;
-              continue;
-            }
             for (int64_t q = columns.begin; q < columns.end; ++q, from += lanes)
               for (int64_t c = 0; c < lanes; ++c) y[c] += from[c];
           }
-        const T by = divisor<T>(w, outer * all.count(ox));
         for (int64_t c = 0; c < lanes; ++c) y[c] /= by;
       }
     }
