@@ -9,6 +9,8 @@ from argosy import _core
 class _Thread(threading.local):
     capturing = 0  # functions, one called by the other
     exchanging = None  # of the outermost: layers that exchange gradients between processes
+    exact = False  # numbers made of tensors are Python's
+    refusal = None  # the first error that ends the capture
     reads = None  # what the function that is captured reads of Python's state (jit.reads)
 
 
@@ -30,6 +32,30 @@ def reads_of_thread():
 def set_reads_of_thread(reads):
     """Sets what collects them."""
     _thread.reads = reads
+
+
+def exact_numbers():
+    """Whether a function is captured on this thread whose numbers made of tensors are to be Python's."""
+    return _thread.exact
+
+
+def refuse(error):
+    """Raises an error, which ends the capture under way also where the function catches it."""
+    _thread.refusal = _thread.refusal or error
+    raise error
+
+
+@contextlib.contextmanager
+def making_numbers_exact(exact):
+    """While it is open, see exact_numbers. What `refuse` was told ends it."""
+    before = _thread.exact, _thread.refusal
+    _thread.exact, _thread.refusal = exact, None
+    try:
+        yield
+        if _thread.refusal is not None:
+            raise _thread.refusal
+    finally:
+        _thread.exact, _thread.refusal = before
 
 
 def note_computed(owner, get, name):

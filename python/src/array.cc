@@ -296,6 +296,7 @@ Tensor readable(const Tensor& t, const char* what) {
   ARGOSY_CHECK(t.has_data() && t.place().kind != DeviceKind::null, invalid_argument)
       << what << ": the tensor " << t << " on " << t.place()
       << " has no data here. Do this: copy it with .cpu() (a null device holds none).";
+  program::note_numbers(t);
   return t.place().kind == DeviceKind::cpu ? t : op::to_host(t);
 }
 

@@ -4,6 +4,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/program/builder.h"
 #include "python.h"
 
 // __getitem__ and __setitem__. An index is taken apart into one basic slice (a view) and, where
@@ -17,6 +18,11 @@ struct IndexPlan {
   // Basic part, on the dimensions of x.
   std::vector<int64_t> axes, strides, drop;
   op::IntArray starts, ends;
+  // Integers that a Program knows, on the dimensions after the basic part: each takes one away.
+  std::vector<Tensor> picks;
+  std::vector<int64_t> pick_axes;  // without the picks before it
+  // Where picks, arrays and new dimensions are while the picks have not taken theirs away.
+  std::vector<int64_t> full_picks, full_arrays, full_inserted;
   // Arrays, on the dimensions after the basic part and after new ones were inserted.
   std::vector<Tensor> arrays;
   std::vector<int64_t> array_axes;
@@ -30,14 +36,21 @@ bool is_array_like(PyObject* o) {
          (PyObject_CheckBuffer(o) && !is_number(o));
 }
 
+// Whether a Program finds the integer in a tensor when it runs. While a function is captured that
+// goes for state, too: its number is another one in another run.
+bool is_symbolic_index(const Tensor& t) {
+  return t.symbolic() || (is_integral(t.dtype()) && program::varies(t));
+}
+
 // Bound of a slice: None, int, tensor.
 void push_bound(op::IntArray& to, PyObject* o, int64_t none) {
   if (o == Py_None) {
     to.values.push_back(none);
     return;
   }
-  if (is_tensor(o) && impl_of(o)->symbol) {
-    to.symbols.push_back({static_cast<uint32_t>(to.values.size()), tensor_of(o)});
+  if (is_tensor(o) && is_symbolic_index(tensor_of(o))) {
+    to.symbols.push_back(
+        {static_cast<uint32_t>(to.values.size()), program::value_in_program(tensor_of(o))});
     to.values.push_back(kUnknown);
     return;
   }
@@ -98,11 +111,16 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
   int out = 0;                        // of the result before arrays
   bool open = false, closed = false;  // a run of arrays has begun, has ended
   auto between = [&] { closed |= open; };
+  auto insert = [&] {
+    p.inserted.push_back(out);
+    p.full_inserted.push_back(out + static_cast<int64_t>(p.picks.size()));
+  };
   auto add_array = [&](const Tensor& t, int at) {
     if (closed) p.adjacent = false;
     open = true;
     p.arrays.push_back(t);
     p.array_axes.push_back(at);
+    p.full_arrays.push_back(at + static_cast<int64_t>(p.picks.size()));
   };
   for (Py& item : items) {
     PyObject* o = item.get();
@@ -112,10 +130,11 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
       out += skipped;
       between();
     } else if (o == Py_None) {
-      p.inserted.push_back(out++);
+      insert();
+      ++out;
       between();
     } else if (PyBool_Check(o)) {
-      p.inserted.push_back(out);
+      insert();
       Tensor flag = Tensor::empty({o == Py_True ? 1 : 0}, DType::int64);
       if (o == Py_True) *flag.data<int64_t>() = 0;
       add_array(beside(x, std::move(flag)), out++);
@@ -135,7 +154,7 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
     } else if (is_tensor(o) && impl_of(o)->dtype == DType::bool_) {
       Tensor mask = tensor_of(o);
       if (mask.rank() == 0) {
-        p.inserted.push_back(out);
+        insert();
         add_array(ops::mask_indices(ops::unsqueeze(mask, {0}))[0], out++);
         continue;
       }
@@ -147,11 +166,19 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
         add_array(t, out++);
         ++dim;
       }
-    } else if (is_tensor(o) && !(impl_of(o)->shape.rank() == 0 && !impl_of(o)->symbol)) {
+    } else if (is_tensor(o) &&
+               !(impl_of(o)->shape.rank() == 0 && !is_symbolic_index(tensor_of(o)))) {
       Tensor t = tensor_of(o);
       ARGOSY_CHECK(is_integral(t.dtype()), type)
           << "A tensor used as an index must be of integers or bool, got " << t
           << ". Do this: cast it with .astype('int64').";
+      if (t.rank() == 0) {
+        p.full_picks.push_back(out + static_cast<int64_t>(p.picks.size()));
+        p.picks.push_back(program::value_in_program(t));
+        p.pick_axes.push_back(out - static_cast<int64_t>(p.inserted.size()));
+        ++dim;
+        continue;
+      }
       add_array(t, out++);
       ++dim;
     } else {
@@ -219,8 +246,16 @@ Tensor sliced(PyObject* x, const IndexPlan& p) {
   return tensor_of(out.get());
 }
 
+// The slice alone, with new dimensions.
+Tensor unpicked(PyObject* x, const IndexPlan& p) {
+  Tensor t = p.axes.empty() ? tensor_of(x) : sliced(x, p);
+  for (int64_t at : p.full_inserted) t = ops::unsqueeze(t, {at});
+  return t;
+}
+
 Tensor basic(PyObject* x, const IndexPlan& p) {
   Tensor t = p.axes.empty() ? tensor_of(x) : sliced(x, p);
+  for (size_t i = 0; i < p.picks.size(); ++i) t = program::pick(t, p.picks[i], p.pick_axes[i]);
   for (int64_t at : p.inserted) t = ops::unsqueeze(t, {at});
   return t;
 }
@@ -229,7 +264,7 @@ Tensor basic(PyObject* x, const IndexPlan& p) {
 std::vector<int64_t> placing(const IndexPlan& p, int index_rank) {
   std::vector<int64_t> perm;
   int rest = p.rank_before_arrays - static_cast<int>(p.arrays.size());
-  int lead = p.adjacent ? static_cast<int>(p.array_axes[0]) : 0;
+  int lead = p.adjacent && !p.arrays.empty() ? static_cast<int>(p.array_axes[0]) : 0;
   for (int i = 0; i < lead; ++i) perm.push_back(index_rank + i);
   for (int i = 0; i < index_rank; ++i) perm.push_back(i);
   for (int i = lead; i < rest; ++i) perm.push_back(index_rank + i);
@@ -240,6 +275,19 @@ int index_rank(const IndexPlan& p) {
   int rank = 0;
   for (const Tensor& t : p.arrays) rank = std::max(rank, t.rank());
   return rank;
+}
+
+// Picks and arrays in the order of their dimensions, which are those of unpicked().
+std::pair<std::vector<Tensor>, std::vector<int64_t>> with_picks(const IndexPlan& p) {
+  std::vector<Tensor> indices;
+  std::vector<int64_t> axes;
+  for (size_t a = 0, b = 0; a < p.picks.size() || b < p.arrays.size();) {
+    const bool pick =
+        b == p.arrays.size() || (a < p.picks.size() && p.full_picks[a] < p.full_arrays[b]);
+    indices.push_back(pick ? p.picks[a] : p.arrays[b]);
+    axes.push_back(pick ? p.full_picks[a++] : p.full_arrays[b++]);
+  }
+  return {indices, axes};
 }
 
 // A key that is one mask over leading dimensions of x.
@@ -331,16 +379,17 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
           inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
         v = ops::transpose(v, inverse);
       }
-      Py args_x(check(wrap(target))), args_v(check(wrap(v))), args_i(check(wrap_list(p.arrays)));
+      const auto [indices, index_axes] = with_picks(p);
+      Py args_x(check(wrap(target))), args_v(check(wrap(v))), args_i(check(wrap_list(indices)));
       Py axes(check(PyList_New(0)));
-      for (int64_t a : p.array_axes) {
+      for (int64_t a : index_axes) {
         Py item(PyLong_FromLongLong(a));
         PyList_Append(axes.get(), item.get());
       }
       PyObject* const args[] = {args_x.get(), args_v.get(), args_i.get(), axes.get()};
       Py done(check(call_op(index_put, args, 4, true)));
     };
-    if (p.arrays.empty()) {
+    if (p.arrays.empty() && p.picks.empty()) {
       const bool there = is_there(self, p, v);
       const bool grad = op::thread_state.grad_enabled && (x.requires_grad() || v.requires_grad());
       if (there && !grad) return 0;
@@ -363,10 +412,10 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
       return 0;
     }
     // A slice of arrays: compute the slice's new value, then write the slice.
-    Tensor part = basic(self, p);
-    Tensor fresh = ops::assign(part);
+    Tensor fresh = ops::assign(unpicked(self, p));
     put_arrays(fresh);
-    for (size_t i = p.inserted.size(); i-- > 0;) fresh = ops::squeeze(fresh, {p.inserted[i]});
+    for (size_t i = p.full_inserted.size(); i-- > 0;)
+      fresh = ops::squeeze(fresh, {p.full_inserted[i]});
     Py args_v(check(wrap(fresh)));
     Py done(check(slice_args(self, args_v.get(), p, set_slice)));
     return 0;

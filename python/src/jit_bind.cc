@@ -109,6 +109,11 @@ PyObject* f_read_tensors(PyObject*, PyObject* o) {
   });
 }
 
+// The eager tensors whose numbers were taken while a Program was recorded.
+PyObject* f_numbers_read(PyObject*, PyObject* o) {
+  return guarded_object([&] { return wrap_list(program_of(o)->builder().numbers_read()); });
+}
+
 // stop_gradient of each tensor of a list, as bytes.
 PyObject* f_stop_gradients(PyObject*, PyObject* list) {
   return guarded_object([&]() -> PyObject* {
@@ -155,6 +160,7 @@ PyMethodDef functions[] = {FAST("program_split", f_split),
                            {"program_outputs", f_outputs, METH_O, nullptr},
                            {"program_bound_states", f_bound_states, METH_O, nullptr},
                            {"program_read_tensors", f_read_tensors, METH_O, nullptr},
+                           {"program_numbers_read", f_numbers_read, METH_O, nullptr},
                            {"stop_gradients", f_stop_gradients, METH_O, nullptr},
                            FAST("program_bind_state", f_bind_state),
                            {}};

@@ -97,7 +97,7 @@ PyObject* give(const op::OpDef& op, Tensors& out) {
 
 // A tensor; one of a Program whose elements are known already is what it will be.
 Tensor known(PyObject* o) {
-  const Tensor& t = tensor_of(o);
+  const Tensor t = program::noted_or_written(tensor_of(o));
   if (!t.symbolic()) return t;
   Tensor value = program::known(t);
   return value.defined() ? value : t;

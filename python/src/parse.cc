@@ -4,6 +4,7 @@
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/program/builder.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -68,7 +69,7 @@ op::Scalar to_scalar(PyObject* o) {
   if (PyComplex_Check(o))
     return op::Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
   if (is_tensor(o)) {
-    Tensor t = tensor_of(o);
+    Tensor t = program::noted_or_written(tensor_of(o));
     if (t.symbolic()) {
       op::Scalar s;
       s.tensor = t;

@@ -426,7 +426,7 @@ class StaticFunction:
             if self._too_many_states(key):
                 return function(*args, **kwargs)
             try:
-                captured = self._capture(bound, tensors)
+                captured = self._capture(bound, tensors, exact=True)
             except Exception as error:
                 if self._full_graph:
                     raise
@@ -632,12 +632,12 @@ class StaticFunction:
         the function does more with them than computing."""
         made = []
         with open_numbers():
-            captured = self._capture(bound, tensors, places, made)
+            captured = self._capture(bound, tensors, places, made, True)
         if not all_gone(made):
             raise Decided  # one is in the result, or kept somewhere
         return captured
 
-    def _capture(self, bound, tensors, places=(), made=None):
+    def _capture(self, bound, tensors, places=(), made=None, exact=False):
         for kind in ("generatorfunction", "coroutinefunction", "asyncgenfunction"):
             if getattr(inspect, f"is{kind}")(self._function):
                 raise CaptureError(f"{self._where()} cannot be captured: it is a {kind}.")
@@ -675,11 +675,11 @@ class StaticFunction:
             v.stop_gradient = True
             symbols.append(v)
             leaves[at[i]] = OpenNumber(v, made)
-        args, kwargs = pack_sequence_as(packed, leaves)
-        function = self.dygraph_function
+        given = (self.dygraph_function, *pack_sequence_as(packed, leaves), symbols, program)
         try:
-            capture = _capture.capture if self._full_graph else _capture.capture_with_reads
-            return capture(function, args, kwargs, symbols, program)
+            if self._full_graph:
+                return _capture.capture_whole(*given)
+            return _capture.capture_with_reads(*given, exact)
         except Exception as error:
             # Without its source it is traced as it is, which control flow on tensors ends.
             reason = why_not(self._function)
@@ -784,8 +784,8 @@ def _content(x):
     if isinstance(x, dict):
         return frozenset((k, type(v), _content(v)) for k, v in x.items())
     if dataclasses.is_dataclass(x):
-        fields = (getattr(x, f.name) for f in dataclasses.fields(x))
-        return (type(x), *((type(v), _content(v)) for v in fields))
+        values = [getattr(x, f.name) for f in dataclasses.fields(x)]
+        return (type(x), *((type(v), _content(v)) for v in values))
     return _Itself(x)
 
 

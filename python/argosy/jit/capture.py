@@ -1,11 +1,18 @@
 """Calls of Python functions recorded as Programs, and these run with the gradient of eager mode."""
 
 from argosy import _core
-from argosy._capturing import capturing, noting, reads_of_thread, recording  # noqa: F401
+from argosy._capturing import (  # noqa: F401
+    capturing,
+    making_numbers_exact,
+    noting,
+    reads_of_thread,
+    recording,
+)
 from argosy._support import is_operand
 from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
+from .made_numbers import made_kind
 from .reads import note_function, noting_reads
 from .transform import CaptureError, checked_outputs, transform, why_not
 
@@ -27,18 +34,23 @@ def count():
 
 
 class Leaf:
-    """Place of a tensor in the structure of a result."""
+    """Place of a tensor in the structure of a result; kind: bool, int or float where it is such a number there."""
 
-    __slots__ = ("place",)
+    __slots__ = ("kind", "place")
 
-    def __init__(self, place):
-        self.place = place
+    def __init__(self, place, kind=None):
+        self.place, self.kind = place, kind
+
+    def of(self, tensors):
+        """What stands there."""
+        found = tensors[self.place]
+        return found if self.kind is None else self.kind(found.item())
 
 
 def _filled(structure, tensors):
     """A copy of the structure with tensors in their places."""
     leaves = flatten(structure)
-    return pack_sequence_as(structure, [tensors[v.place] if type(v) is Leaf else v for v in leaves])
+    return pack_sequence_as(structure, [v.of(tensors) if type(v) is Leaf else v for v in leaves])
 
 
 class Captured:
@@ -55,6 +67,7 @@ class Captured:
     extra = ()  # tensors that it leaves in attributes, behind outputs
     left_in = ()  # the object, the attribute, and the structure of its value
     _trained = ([], b"")  # tensors of outside that it reads, and which of them need no gradient
+    numbers = None  # what NumbersRead found
 
     def __init__(self, program, inputs, outputs, structure, exchanging=()):
         self.program = program
@@ -99,6 +112,7 @@ class Captured:
         a gradient."""
         tensors, flags = self._trained
         same = not tensors or _core.stop_gradients(tensors) == flags
+        same = same and (self.numbers is None or self.numbers.hold())
         return same and (self.reads is None or self.reads.hold())
 
     def changed(self):
@@ -106,6 +120,7 @@ class Captured:
         tensors, flags = self._trained
         now = _core.stop_gradients(tensors)
         names = [] if self.reads is None else self.reads.changed()
+        names += [] if self.numbers is None else self.numbers.changed()
         return names + [f"{t.name}.stop_gradient" for t, a, b in zip(tensors, flags, now) if a != b]
 
     def refuses(self, feeds):
@@ -212,6 +227,38 @@ class _Split:
                 set_rng_state(before)
 
 
+class NumbersRead:
+    """Tensors of outside whose numbers Python, or an argument that takes numbers only, read while a function was
+    captured, each with its version and bytes: the Program is one for these numbers."""
+
+    def __init__(self, tensors):
+        self._read = [[t, t.inplace_version, t.numpy().tobytes()] for t in tensors]
+
+    @staticmethod
+    def of(program):
+        """Those of a Program that was just recorded; None if there are none."""
+        tensors = _core.program_numbers_read(program)
+        return NumbersRead(tensors) if tensors else None
+
+    def hold(self):
+        """Whether all have the same numbers."""
+        return all(map(self._same, self._read))
+
+    def changed(self):
+        """Names of those that have others."""
+        return [f"the numbers of {read[0].name}" for read in self._read if not self._same(read)]
+
+    @staticmethod
+    def _same(read):
+        tensor, version, data = read
+        if tensor.inplace_version == version:
+            return True
+        if tensor.numpy().tobytes() != data:
+            return False
+        read[1] = tensor.inplace_version
+        return True
+
+
 class _Form:
     __slots__ = ("shape",)
 
@@ -219,9 +266,10 @@ class _Form:
         self.shape = shape
 
 
-def capture_with_reads(function, args, kwargs, symbols, program):
-    """capture(..), with the Python state that the function read. What it changed of that is put back."""
-    with noting_reads() as reads:
+def capture_with_reads(function, args, kwargs, symbols, program, exact=False):
+    """capture(..), with the Python state that the function read. What it changed of that is put back.
+    exact: numbers that it makes of tensors are Python's (see made_numbers)."""
+    with noting_reads() as reads, making_numbers_exact(exact):
         plain = getattr(function, "__func__", function)
         note_function(plain, why_not(plain) is None)
         try:
@@ -234,11 +282,24 @@ def capture_with_reads(function, args, kwargs, symbols, program):
     return captured
 
 
+def capture_whole(function, args, kwargs, symbols, program):
+    """capture(..) of a function that does not run as Python: what it read of Python's state is decided for good,
+    tensors that it sets as attributes are those of each call."""
+    with noting_reads() as reads:
+        reads.full_graph = True
+        return capture(function, args, kwargs, symbols, program)
+
+
 def _tensors_left(outputs):
     """What the function that is captured has set attributes to, of which each call makes another one: for each the
     object, the attribute, and the structure of its value, whose tensors are outputs or have places behind them; and
     these further tensors."""
     reads, left, extra = reads_of_thread(), [], []
+    for name in () if reads is None else reads.tensors_lost():
+        raise CaptureError(
+            f"it sets {name} to a tensor, which only a run knows. Do this: set an attribute of an object, or return"
+            " the tensor"
+        )
     places = {id(v): i for i, v in enumerate(outputs)}
     for owner, name, value in () if reads is None else reads.tensors_set():
         leaves = flatten(value)
@@ -252,13 +313,21 @@ def _tensors_left(outputs):
             if id(v) not in places:
                 places[id(v)] = len(outputs) + len(extra)
                 extra.append(v)
-        leaves = [Leaf(places[id(v)]) if is_operand(v) and v._symbolic else v for v in leaves]
+        leaves = [
+            Leaf(places[id(v)], made_kind(v)) if is_operand(v) and v._symbolic else v
+            for v in leaves
+        ]
         left.append((owner, name, pack_sequence_as(value, leaves)))
     return left, extra
 
 
 def _check_not_made(leaf):
-    """A Program gives the same object in each call: it cannot give a new one that holds other tensors."""
+    """A Program gives the same object in each call: it cannot give a new one that holds other tensors, nor a text
+    of tensors."""
+    if type(leaf) is str and ", symbolic)" in leaf and "Tensor(shape=" in leaf:
+        raise CaptureError(
+            "it returns a text of a tensor, which only a run knows. Do this: return the tensor, and format it outside"
+        )
     reads = reads_of_thread()
     if reads is not None and reads.makes_with_tensors(leaf):
         raise CaptureError(
@@ -284,13 +353,14 @@ def capture(function, args, kwargs, symbols, program):
                 continue
             if not leaf._symbolic:
                 leaf = leaf.detach() if leaf.stop_gradient else leaf.clone()
-            leaves.append(Leaf(len(outputs)))
+            leaves.append(Leaf(len(outputs), made_kind(leaf)))
             outputs.append(leaf)
         structure = pack_sequence_as(result, leaves)
         left, extra = _tensors_left(outputs)
     captured = Captured(program, symbols, outputs, structure, exchanging)
     captured.left_in, captured.extra = left, extra
     captured.leaves_refused = _core.program_written_inputs(program)
+    captured.numbers = NumbersRead.of(program)
     if _core.is_grad_enabled():
         tensors = _core.program_read_tensors(program)
         captured._trained = tensors, _core.stop_gradients(tensors)

@@ -341,10 +341,13 @@ def _on_layer(layer, name):
 class Reads:
     """What one capture read."""
 
+    full_graph = False  # the function does not run as Python, whatever it does
+
     def __init__(self):
         self._found = {}  # (id of an owner, name) -> (the owner, its _Read or None)
         self._functions = {}
         self._sets = {}  # (id of an owner, name) -> the owner
+        self._sets_elsewhere = {}  # likewise, of classes, modules and objects with slots
         self._made = {}  # id of an object that the function makes -> the object
         self._dicts = self._rest = self._layers = self._leaves = ()
         self._epoch = None
@@ -363,8 +366,14 @@ class Reads:
 
     def set(self, owner, name):
         """owner.name is about to be set."""
-        if type(getattr(owner, "__dict__", None)) is dict and not is_operand(owner):
+        if is_operand(owner):
+            return
+        if type(getattr(owner, "__dict__", None)) is dict and not isinstance(
+            owner, types.ModuleType
+        ):
             self._sets[id(owner), name] = owner
+        else:
+            self._sets_elsewhere[id(owner), name] = owner
 
     def made(self, owner):
         """The function has made an object, of which each call makes another one."""
@@ -508,8 +517,14 @@ class Reads:
             for (_, name), owner in self._sets.items()
             if name in owner.__dict__ and _plain(owner.__dict__[name])
         ]
-        self._found = self._functions = self._sets = self._made = None
+        self._found = self._functions = self._sets = self._sets_elsewhere = self._made = None
         return changed
+
+    def tensors_lost(self):
+        """What was set to values of the Program where a call cannot set it: "owner.name" for each."""
+        for (_, name), owner in self._sets_elsewhere.items():
+            if _of_program(getattr(owner, name, None)):
+                yield f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
 
     def tensors_set(self):
         """(object, attribute, value) for each attribute that now is a value of the Program, or a list, tuple or dict

@@ -9,7 +9,7 @@ from argosy.optimizer import LBFGS
 from argosy.static.input import InputSpec
 
 from .api import fits
-from .capture import execute, noting, recording
+from .capture import NumbersRead, execute, noting, recording
 from .transform.runtime.calls import call
 
 _MOST_FORMS = 64  # captured steps that are kept, the newest
@@ -99,6 +99,7 @@ class CompiledStep:
         self.optimizer = optimizer
         self.input_spec = input_spec
         self.program_cache = {}
+        self._numbers = {}  # of each: what numbers of tensors it was captured for
         sublayers = getattr(model, "sublayers", None)
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
         self._parameters = list(optimizer._all_params())
@@ -113,10 +114,13 @@ class CompiledStep:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
         key += tuple(p.stop_gradient for p in self._parameters) + (autocast.key(),)
         found = self.program_cache.get(key)
-        if found is None:
-            if len(self.program_cache) >= _MOST_FORMS:
-                del self.program_cache[next(iter(self.program_cache))]
+        numbers = self._numbers.get(key)
+        if found is None or not (numbers is None or numbers.hold()):
+            if found is None and len(self.program_cache) >= _MOST_FORMS:
+                oldest = next(iter(self.program_cache))
+                del self.program_cache[oldest], self._numbers[oldest]
             found = self.program_cache[key] = self._capture(batch)
+            self._numbers[key] = NumbersRead.of(found[0])
         program, fetches = found
         for layer in self._exchanging:
             layer._begin_step()

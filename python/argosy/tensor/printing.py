@@ -1,5 +1,6 @@
 """How tensors print."""
 
+from argosy._capturing import exact_numbers, refuse
 from argosy._dtypes import BITS_IN_NUMPY
 from argosy._support import dtype_name
 
@@ -109,6 +110,13 @@ def _as_float(tensor):
 
 def tensor_repr(self):
     head = f"Tensor(shape={list(self.shape)}, dtype={dtype_name(self.dtype)}"
+    if self._symbolic and exact_numbers():
+        refuse(
+            TypeError(
+                f"The text of {head}) is asked for in a captured function; only a run knows its elements. Do this: use"
+                " paddle.static.Print, or format what the function returns."
+            )
+        )
     if self._symbolic:
         return head + f", stop_gradient={self.stop_gradient}, symbolic)"
     if self._layout == "row_sparse":

@@ -415,7 +415,8 @@ def _once_in_captures(what):
     if not capturing():
         return
     text = f"[{what}] is called in a function that is captured, whose Program draws on from where the generator is"
-    if reads_of_thread() is not None:
+    reads = reads_of_thread()
+    if reads is not None and not reads.full_graph:
         raise NotImplementedError(f"{text}. Do this: call it outside of the function.")
     warnings.warn(f"{text}: it counts now, and not in later calls.", stacklevel=3)
 

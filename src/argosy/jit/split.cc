@@ -64,6 +64,10 @@ Split split(const Program& whole, size_t inputs, std::span<const Ref<Value>> giv
     for (const Ref<Value>& v : o->results)
       if (used[v->id]) saved.push_back(v->id);
   }
+  // State that the forward part writes is another one when the backward part runs.
+  for (const program::StateUse& use : g.states)
+    if (use.last && use.last != use.initial && used[use.initial->id])
+      saved.push_back(use.initial->id);
   for (uint32_t id : saved) arguments.push_back(in_backward[id]);
   for (size_t i = inputs; i < b.main.arguments.size(); ++i)
     arguments.push_back(b.main.arguments[i]);
@@ -73,7 +77,9 @@ Split split(const Program& whole, size_t inputs, std::span<const Ref<Value>> giv
     v->producer = nullptr;
   }
   b.main.arguments = arguments;
-  std::erase_if(b.states, [&](const program::StateUse& use) { return !used[use.initial->id]; });
+  std::erase_if(b.states, [&](const program::StateUse& use) {
+    return !used[use.initial->id] || (use.last && use.last != use.initial);
+  });
   for (program::StateUse& use : b.states) use.last = nullptr;
   b.outputs.clear();
   for (const Ref<Value>& v : wanted) {

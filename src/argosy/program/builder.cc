@@ -97,8 +97,50 @@ bool Builder::is_data(const Tensor& t) const {
          (constant != constants_.end() && p_.constants[constant->second].fixed);
 }
 
+namespace {
+
+[[noreturn]] void fail_numbers(const Tensor& t) {
+  ARGOSY_THROW(not_implemented)
+      << "The numbers of " << t << (t.impl()->name ? " '" + *t.impl()->name + "'" : "")
+      << " are asked for in a captured function that writes to it before, or in a loop: they are "
+         "known only when the Program runs. Do this: read them before the write, or compute with "
+         "the tensor itself.";
+}
+
+}  // namespace
+
+bool Builder::has_written(const Tensor& t) {
+  Ref<Value> first;
+  if (auto state = bound_.find(t.impl()); state != bound_.end())
+    first = use_of(state->second).initial;
+  else if (auto constant = constants_.find(t.impl()); constant != constants_.end())
+    first = p_.constants[constant->second].value;
+  return first && entry(first, true);
+}
+
+void Builder::note_numbers(const Tensor& t) {
+  if (!open_.empty()) read_in_blocks_.insert(t.impl());
+  if (has_written(t)) fail_numbers(t);
+  if (data_.count(t.impl())) return;
+  for (const Tensor& known : numbers_read_)
+    if (known.is(t)) return;
+  numbers_read_.push_back(t);
+}
+
+// It is about to be written: in the next round of a loop it has other numbers than were read.
+void Builder::check_not_read(const Tensor& t) const {
+  if (!open_.empty() && read_in_blocks_.count(t.impl())) fail_numbers(t);
+}
+
+Tensor Builder::pick(const Tensor& x, const Tensor& index, int64_t axis) {
+  Tensor part = ops::take_slices(x, index, axis);
+  if (const Value* v = value_of(part)) sharing_.insert(v->producer);
+  return part;
+}
+
 // `data` is a handle on the constant's value from now on, whose elements another handle keeps.
 void Builder::become_value(const Tensor& data) {
+  check_not_read(data);
   Ref<Value> value = constant_of(data);
   auto constant = constants_.find(data.impl());
   const size_t at = constant->second;
@@ -218,6 +260,7 @@ Ref<Value> Builder::make_result(Operation& o, const Shape& shape, DType dtype, L
 
 Operation& Builder::add(std::unique_ptr<Operation> o) {
   o->parent = &top();
+  sharing_.erase(o.get());  // said of another one, which is gone
   o->role = role;
   o->segment = role == Role::forward ? segment : 0;
   if (user_location) o->location = user_location();
@@ -301,6 +344,7 @@ Tensor Builder::argument(const Tensor& like) {
 }
 
 void Builder::abandon_block() {
+  if (open_.size() == 1) read_in_blocks_.clear();
   for (size_t i = open_.back().moved.size(); i-- > 0;)
     point_at(open_.back().moved[i].handle, open_.back().moved[i].before);
   open_.pop_back();
@@ -316,8 +360,12 @@ Draft Builder::end_block(std::span<const Tensor> yields) {
   Draft d;
   for (const Value* key : open_.back().contents.order) {
     const Contents::Entry& e = open_.back().contents.at.at(key);
-    if (!is_view(e.place->producer) && e.place->block != &top())
+    if (e.place->block == &top()) continue;
+    if (!is_view(e.place->producer))
       d.written.emplace_back(e.place, e.value);
+    else if (keeps_history() && e.value->requires_grad && !e.value->stop && e.value->producer &&
+             e.value->producer->op != e.place->producer->op)
+      d.views.emplace_back(e.place, e.value);
   }
   d.moved = std::move(open_.back().moved);
   for (size_t i = d.moved.size(); i-- > 0;) point_at(d.moved[i].handle, d.moved[i].before);
@@ -337,6 +385,7 @@ void Builder::reopen(Draft& d) {
 }
 
 void Builder::close(Draft& d) {
+  if (open_.size() == 1) read_in_blocks_.clear();
   Open& o = open_.back();
   d.block = std::move(o.block);
   d.captures = std::move(o.captures);
@@ -391,6 +440,7 @@ Tensors Builder::append_if(const Tensor& pred, Draft then_block, Draft else_bloc
       d->block->yields.push_back(v ? v : capture(*d, localize(now(place))));
     }
   }
+  const std::vector<Ref<Value>> views = views_of_branches(then_block, else_block);
   auto o = std::make_unique<Operation>();
   o->op = &op::get(op::names::kIf);
   o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);
@@ -428,6 +478,10 @@ Tensors Builder::append_if(const Tensor& pred, Draft then_block, Draft else_bloc
   size_t next = yields;
   for (const Draft::Moved& m : moved) move_handle(m.handle, made.results[next++]);
   for (const Ref<Value>& place : places) write_outer(place, made.results[next++]);
+  for (const Ref<Value>& place : views) {
+    const Ref<Value> value = made.results[next++];
+    note(place, value, now(place_of(place->producer->operands[0])));
+  }
   point_moved(pointed);
   return out;
 }
@@ -585,6 +639,35 @@ bool refuses_write(const Tensor& x) {
 bool captures() {
   auto* recorder = static_cast<Program*>(op::thread_state.recorder);
   return recorder && recorder->builder().as_eager;
+}
+
+void note_numbers(const Tensor& t) {
+  if (!t.symbolic() && captures())
+    static_cast<Program*>(op::thread_state.recorder)->builder().note_numbers(t);
+}
+
+Tensor value_in_program(const Tensor& t) {
+  auto* recorder = static_cast<Program*>(op::thread_state.recorder);
+  return t.symbolic() || !recorder ? t : handle(recorder->builder().current(t));
+}
+
+Tensor noted_or_written(const Tensor& t) {
+  if (t.symbolic() || !captures()) return t;
+  Builder& b = static_cast<Program*>(op::thread_state.recorder)->builder();
+  if (b.has_written(t)) return handle(b.current(t));
+  b.note_numbers(t);
+  return t;
+}
+
+bool varies(const Tensor& t) {
+  return captures() && static_cast<Program*>(op::thread_state.recorder)->builder().varies(t);
+}
+
+Tensor pick(const Tensor& x, const Tensor& index, int64_t axis) {
+  auto* recorder = static_cast<Program*>(op::thread_state.recorder);
+  std::shared_ptr<Program> owner = recorder ? recorder->shared_from_this() : program_of(x);
+  if (!owner) owner = program_of(index);
+  return owner ? owner->builder().pick(x, index, axis) : ops::take_slices(x, index, axis);
 }
 
 Tensor known(const Tensor& t) {

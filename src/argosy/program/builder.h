@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,7 +45,9 @@ struct ARGOSY_API Draft {
   };
   std::vector<Moved> moved;
   std::vector<std::pair<Ref<Value>, Ref<Value>>> written;  // outer places, what is in them now
-  Contents contents;                                       // to go on with the block
+  // Likewise views that were written and have a history of their own.
+  std::vector<std::pair<Ref<Value>, Ref<Value>>> views;
+  Contents contents;  // to go on with the block
   // Of a gradient: forward values that it needs, and the values here that stand for them.
   std::vector<std::pair<Ref<Value>, Ref<Value>>> saved;
 };
@@ -63,6 +66,16 @@ class ARGOSY_API Builder {
   void note_data(const Tensor& t) { data_[t.impl()] = t; }
   // The recording has ended: such tensors are as others.
   void forget_data() { data_.clear(); }
+  // What is recorded holds for the numbers that are in t, a tensor that has some: Python, or an
+  // attribute, took them. Refused where the Program has written t before.
+  void note_numbers(const Tensor& t);
+  bool has_written(const Tensor& t);
+  // Whether t, which has numbers, may have others where it is asked for them.
+  bool varies(const Tensor& t) const { return !open_.empty() || !data_.count(t.impl()); }
+  const std::vector<Tensor>& numbers_read() const { return numbers_read_; }
+  // x[.., index, ..] for an integer tensor without dimensions. It lies in x: who writes one of them
+  // writes the other, as through the results of view operations.
+  Tensor pick(const Tensor& x, const Tensor& index, int64_t axis);
 
   // --- blocks ---
   void begin_block();
@@ -123,6 +136,7 @@ class ARGOSY_API Builder {
   StateUse& use_of(const Ref<State>& state);
   Ref<Value> constant_of(const Tensor& t);
   bool is_data(const Tensor& t) const;
+  void check_not_read(const Tensor& t) const;
   void become_value(const Tensor& data);
   Ref<Value> current_state(const Ref<State>& state);
   Ref<Value> localize(const Ref<Value>& v);
@@ -136,6 +150,8 @@ class ARGOSY_API Builder {
 
   // Writes reach everything that shares memory in eager mode: other handles of the value, what it
   // is a view of, and other views of that.
+  // Whether writes go through the results of the operation to its first operand and back.
+  bool is_view(const Operation* o) const;
   Ref<Value> origin(Ref<Value> v) const;  // what an argument of an open block stands for
   Ref<Value> place_of(const Ref<Value>& v) const;
   Ref<Value> now(const Ref<Value>& place);  // what is in it, wherever that was made
@@ -146,12 +162,14 @@ class ARGOSY_API Builder {
   void write(const Ref<Value>& place, const Ref<Value>& to);
   void write_outer(const Ref<Value>& place, const Ref<Value>& to);
   void note(const Ref<Value>& place, const Ref<Value>& value, const Ref<Value>& of = {});
+  bool keeps_history() const { return as_eager && role == Role::forward; }
   Ref<Value> with_history(const Tensor& x, const Ref<Value>& to);
   bool is_leaf(const Ref<Value>& v);
   void reopen(Draft& draft);
   void close(Draft& draft);
   void carry_views(Draft& cond, Draft& body,
                    const std::function<void(const Ref<Value>&, const Ref<Value>&)>& carry);
+  std::vector<Ref<Value>> views_of_branches(Draft& then_block, Draft& else_block);
   void point_moved(const std::vector<Draft::Moved>& moved);
 
   Program& p_;
@@ -159,6 +177,9 @@ class ARGOSY_API Builder {
   std::map<const TensorImpl*, size_t> constants_;                     // index in p_.constants
   std::map<const TensorImpl*, Ref<State>> bound_;                     // states of eager tensors
   std::map<const TensorImpl*, Tensor> data_;                          // see note_data
+  std::vector<Tensor> numbers_read_;                                  // see note_numbers
+  std::set<const TensorImpl*> read_in_blocks_;                        // of them, while one is open
+  std::set<const Operation*> sharing_;                                // see pick
   Contents contents_;                                                 // of the main block
   std::map<const Value*, std::pair<Ref<Value>, Ref<Value>>> places_;  // {a value, where it is}
   bool wrote_ = false;                                                // into any place
@@ -230,6 +251,17 @@ class ARGOSY_API Recording {
 
 // Whether this thread records a function that is to mean what it means as eager calls.
 ARGOSY_API bool captures();
+// While it does, see Builder::note_numbers; else nothing.
+ARGOSY_API void note_numbers(const Tensor& t);
+// While it does, see Builder::varies; else false.
+ARGOSY_API bool varies(const Tensor& t);
+// t, or what it stands for in the Program that is recorded.
+ARGOSY_API Tensor value_in_program(const Tensor& t);
+// Likewise if that Program has written to t; else t, whose numbers are noted.
+ARGOSY_API Tensor noted_or_written(const Tensor& t);
+
+// Builder::pick for the Program of x or index, which is recorded.
+ARGOSY_API Tensor pick(const Tensor& x, const Tensor& index, int64_t axis);
 
 // Builder::known for the Program of t.
 ARGOSY_API Tensor known(const Tensor& t);

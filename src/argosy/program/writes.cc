@@ -30,8 +30,9 @@ void point_at(const Tensor& x, const Ref<Value>& v) {
   to->symbol = Ref<RefCounted>::share(v.get());
 }
 
-bool is_view(const Operation* o) {
-  return o && (o->op->view || o->op->views) && !o->op->apart;
+bool Builder::is_view(const Operation* o) const {
+  if (!o) return false;
+  return ((o->op->view || o->op->views) && !o->op->apart) || sharing_.count(o);
 }
 
 // --- what is in a place ---
@@ -124,6 +125,8 @@ void Builder::note(const Ref<Value>& place, const Ref<Value>& value, const Ref<V
 Ref<Value> Builder::written_base(const Ref<Value>& place, const Ref<Value>& base,
                                  const Ref<Value>& to) {
   const Operation& view = *place->producer;
+  const bool follows = !keeps_history() || (base->requires_grad && !base->stop);
+  op::GradMode eager(op::thread_state.grad_enabled && follows);
   ARGOSY_CHECK(view.op->gradient, not_implemented)
       << "[" << view.op->name
       << "] a write through this view cannot be recorded. Do this: write to "
@@ -150,8 +153,10 @@ Ref<Value> Builder::written_base(const Ref<Value>& place, const Ref<Value>& base
     Tensor covered = put_back(ops::ones_like(handle(place)));
     whole = ops::where(ops::cast(covered, DType::bool_), whole, handle(base));
   }
-  // Through a view that autograd does not follow: the values change, the history stays.
-  if (place->stop && base->requires_grad && !base->stop) {
+  // Eager mode changes the values of what a view was taken of, whose history stays; so does a view
+  // that autograd does not follow.
+  const bool learns = base->requires_grad && !base->stop;
+  if (learns && (place->stop || keeps_history())) {
     op::GradMode on(true);
     whole = ops::with_values(handle(base), whole);
   }
@@ -172,11 +177,14 @@ void Builder::write_outer(const Ref<Value>& place, const Ref<Value>& to) {
   if (!place->producer) {
     for (Constant& c : p_.constants)
       if (c.value == place && !is_data(c.tensor)) {
+        check_not_read(c.tensor);
         written_state(Tensor(c.tensor));  // written, so it is state and no constant
         break;
       }
     for (StateUse& s : p_.states)
-      if (s.initial == place && open_.empty()) {
+      if (s.initial == place) {
+        if (s.state->tensor.defined()) check_not_read(s.state->tensor);
+        if (!open_.empty()) continue;
         s.last = to;
         if (to->name.empty()) to->name = s.state->name;
       }
@@ -187,7 +195,7 @@ void Builder::write_outer(const Ref<Value>& place, const Ref<Value>& to) {
 
 void Builder::rebind(const Tensor& x, const Tensor& value) {
   Ref<Value> to = current(value);
-  move_handle(x, as_eager && role == Role::forward ? with_history(x, to) : to);
+  move_handle(x, keeps_history() ? with_history(x, to) : to);
 }
 
 // What autograd does not see leaves a tensor its history, and its place on the tape.
@@ -235,6 +243,7 @@ void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
                invalid_argument)
       << "State '" << state->name << "' of a Program keeps its form: it is " << state->dtype
       << state->shape << ", what is written is " << to->dtype << to->shape << '.';
+  if (state->tensor.defined()) check_not_read(state->tensor);
   StateUse& use = use_of(state);
   if (open_.empty()) {
     use.last = to;
@@ -284,6 +293,34 @@ void Builder::point_moved(const std::vector<Draft::Moved>& moved) {
     point_at(m.handle, value);
     if (value->requires_grad && !value->stop) m.handle.impl()->stop_gradient = false;
   }
+}
+
+// Views of outside that a branch has written, which have a history that what they were taken of has
+// not: both branches yield them behind all else, one that leaves both alone as they are.
+std::vector<Ref<Value>> Builder::views_of_branches(Draft& then_block, Draft& else_block) {
+  std::vector<Ref<Value>> places;
+  Draft* drafts[] = {&then_block, &else_block};
+  const auto entry_in = [](const auto& list, const Ref<Value>& place) {
+    return std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.first == place; });
+  };
+  const auto alone = [&](const Draft& d, Ref<Value> place) {
+    while (is_view(place->producer)) place = place_of(place->producer->operands[0]);
+    return entry_in(d.written, place) == d.written.end();
+  };
+  for (const Draft* d : drafts)
+    for (const auto& [place, value] : d->views) {
+      bool both = std::find(places.begin(), places.end(), place) == places.end();
+      for (const Draft* other : drafts)
+        both &= entry_in(other->views, place) != other->views.end() || alone(*other, place);
+      if (both) places.push_back(place);
+    }
+  for (Draft* d : drafts)
+    for (const Ref<Value>& place : places) {
+      const auto own = entry_in(d->views, place);
+      d->block->yields.push_back(own != d->views.end() ? own->second
+                                                       : capture(*d, localize(now(place))));
+    }
+  return places;
 }
 
 // What a loop reads of views that were taken outside, of what its body writes: each round has it as

@@ -7,7 +7,5 @@ namespace argosy::program {
 
 // x becomes a handle on v, as far as it does not stand for state.
 void point_at(const Tensor& x, const Ref<Value>& v);
-// Whether writes go through the results of the operation to its operand and back.
-bool is_view(const Operation* o);
 
 }  // namespace argosy::program

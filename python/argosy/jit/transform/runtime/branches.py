@@ -256,7 +256,12 @@ class _Trace:
 
     def _kept(self, structure, leaves, t, outs):
         """A value that matters only where one branch made it."""
-        leaves = [outs.get((t, i), x) if builders.is_tensor(x) else x for i, x in enumerate(leaves)]
+        leaves = [
+            builders.tagged(outs.get((t, i), x), builders.number_kind(x))
+            if builders.is_tensor(x)
+            else x
+            for i, x in enumerate(leaves)
+        ]
         return unflatten(structure, iter(leaves), self.before.contents)
 
     def _value(self, t, variable, outs):
@@ -267,7 +272,7 @@ class _Trace:
         for i in range(len(left[1])):
             verdict, what = self.joined[t, i]
             if verdict is OUT:
-                what = outs[t, i]
+                what = builders.tagged(outs[t, i], builders.number_kind(left[1][i]))
             elif verdict is CONFLICT:
                 what = self._conflict(variable, what, left, right)
             leaves.append(what)

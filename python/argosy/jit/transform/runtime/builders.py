@@ -3,6 +3,7 @@
 import functools
 
 from argosy import _core, tensor
+from argosy._capturing import exact_numbers
 from argosy._dtypes import COMPLEX, INTEGER
 from argosy._support import is_operand, is_symbolic, listed_if_any
 from argosy.nn.layer.layers import Layer
@@ -79,7 +80,25 @@ def number_dtype(x):
         return _core.int64
     if isinstance(x, complex):
         return _core.complex64
-    return _core.dtype(_core.get_default_dtype())
+    return _core.float64 if exact_numbers() else _core.dtype(_core.get_default_dtype())
+
+
+@functools.lru_cache(maxsize=None)
+def made_numbers():
+    """The module of numbers made of tensors, which stands above this one."""
+    from argosy.jit import made_numbers
+
+    return made_numbers
+
+
+def number_kind(x):
+    """bool, int or float for what is a number in eager calls, where that is told apart; None for all else."""
+    return made_numbers().kind_of(x) if exact_numbers() else None
+
+
+def tagged(x, kind):
+    """x, which stands for a number of a type in eager calls; None: for a tensor."""
+    return x if kind is None else made_numbers().tagged(x, kind)
 
 
 def kind(dtype):

@@ -5,13 +5,16 @@ import functools
 import os
 import types
 
+from argosy._capturing import exact_numbers, refuse
 from argosy.jit import numbers, reads
 
+from ..errors import CaptureError
 from . import builders, iterables
 from .arrays import TensorList
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _ignored = set()
+_NOTHING = object()
 
 
 def ignore_module(modules):
@@ -49,7 +52,20 @@ def is_library(function):
 def call(function):
     """What to call instead of `function` inside rewritten code."""
     made = _replacement(function)
-    return numbers.guarded(made) if made is function and numbers.opening() else made
+    unseen = made is function and numbers.opening()
+    if exact_numbers() and _is_of_tensors(function):
+        made = builders.made_numbers().taking_tensors(made)
+    return numbers.guarded(made) if unseen else made
+
+
+def _is_of_tensors(function):
+    """Whether it is a function of the library, or a method of a tensor, that computes."""
+    if isinstance(function, (types.MethodType, types.BuiltinMethodType)) and builders.is_tensor(
+        function.__self__
+    ):
+        return getattr(function, "__name__", "") not in ("item", "numpy", "tolist")
+    module = getattr(function, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "argosy"
 
 
 def _replacement(function):
@@ -210,6 +226,8 @@ def _len(x):
 def _casting(python, dtype):
     def convert(*args, **kwargs):
         if len(args) == 1 and not kwargs and builders.decides(args[0]):
+            if exact_numbers():
+                return builders.made_numbers().made(args[0], python)
             return builders.cast(args[0], dtype)
         return python(*args, **kwargs)
 
@@ -217,6 +235,8 @@ def _casting(python, dtype):
 
 
 def _print(*values, **options):
+    if exact_numbers():
+        refuse(CaptureError("it prints"))  # each call does, in the form of eager tensors
     if any(map(builders.is_symbolic, values)):
         builders.print_(values)
     else:
@@ -226,12 +246,48 @@ def _print(*values, **options):
 def _item(x, *index):
     """x.item(..): one element, a value of the Program."""
     if len(index) > 1:
-        return x[index]
-    return builders.reshape(x, [-1])[index[0]] if index else builders.reshape(x, [])
+        return builders.made_numbers().made(x[index])
+    if index:
+        return builders.made_numbers().made(builders.reshape(x, [-1])[index[0]])
+    if not exact_numbers():
+        return builders.reshape(x, [])
+    if x.size != 1:
+        refuse(CaptureError("it calls item() of a tensor of more than one element"))
+    return builders.made_numbers().made(x)
 
 
-# x.numpy() stands for x as far as operators go; what needs an array refuses it.
-_READERS = {"item": _item, "numpy": lambda x, *args: x}
+def _numpy(x, *args):
+    """x.numpy() stands for x as far as operators go; what needs an array refuses it."""
+    if exact_numbers():
+        refuse(CaptureError("it makes an array of a tensor, which only a run knows"))
+    return x
+
+
+_READERS = {"item": _item, "numpy": _numpy}
+
+
+def _of_numbers(function):
+    return numbers.guarded(function) if numbers.opening() else function
+
+
+def _isinstance(x, kinds):
+    kind = builders.made_numbers().made_kind(x) if exact_numbers() else None
+    if kind is None:
+        return _of_numbers(builtins.isinstance)(x, kinds)
+    return issubclass(kind, kinds)
+
+
+def _type(*args):
+    kind = (
+        builders.made_numbers().made_kind(args[0]) if exact_numbers() and len(args) == 1 else None
+    )
+    return _of_numbers(builtins.type)(*args) if kind is None else kind
+
+
+def _text(x=_NOTHING, *args, **kwargs):
+    if exact_numbers() and builders.decides(x):
+        refuse(CaptureError("it makes a text of a tensor, which only a run knows"))
+    return _of_numbers(builtins.str)(*(() if x is _NOTHING else (x,)), *args, **kwargs)
 
 
 def _getattr(x, name, *default):
@@ -271,7 +327,7 @@ def _quantified(python, combine):
             result = values[0]
             for v in values[1:]:
                 result = combine(result, v)
-            return result
+            return builders.made_numbers().made(result, bool)
         return python(values)
 
     return holds
@@ -291,6 +347,9 @@ _BUILTINS = {
     zip: iterables.zip_,
     reversed: iterables.reversed_,
     print: _print,
+    isinstance: _isinstance,
+    type: _type,
+    str: _text,
     int: _casting(int, "int32"),
     float: _casting(float, "float32"),
     bool: _casting(bool, "bool"),

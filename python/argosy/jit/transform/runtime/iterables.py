@@ -75,6 +75,11 @@ def _integer(x):
     return builders.index(x)
 
 
+def _number_of():
+    """What makes the numbers of a range of a Program's values."""
+    return lambda i: builders.made_numbers().made(i, int)
+
+
 def range_(*arguments):
     """range(..)"""
     if not any(map(builders.decides, arguments)):
@@ -85,18 +90,19 @@ def range_(*arguments):
         start, stop = arguments[:2]
     if len(arguments) > 2:
         step = arguments[2]
+    made = _number_of()
     plain = start == 0 if isinstance(start, int) else False
     if isinstance(step, int) and step == 1:
         if plain:
-            return SymbolicIterable(stop, lambda i: i)
-        return SymbolicIterable(stop - start, lambda i: start + i)
+            return SymbolicIterable(stop, made)
+        return SymbolicIterable(stop - start, lambda i: made(start + i))
     if isinstance(step, int):
         if step == 0:
             raise ValueError("range() arg 3 must not be zero")
         length = (stop - start + (step - 1 if step > 0 else step + 1)) // step
     else:
         length = builders.ceil_division(stop - start, step)
-    return SymbolicIterable(length, lambda i: start + i * step)
+    return SymbolicIterable(length, lambda i: made(start + i * step))
 
 
 def enumerate_(iterable, start=0):
@@ -104,7 +110,7 @@ def enumerate_(iterable, start=0):
     if not needs_loop(iterable) and not builders.is_symbolic(start):
         return builtins.enumerate(iterable, start)
     inner = _indexable(iterable, "enumerate")
-    return SymbolicIterable(inner.length, lambda i: (i + start, inner.item(i)))
+    return SymbolicIterable(inner.length, lambda i: (_number_of()(i + start), inner.item(i)))
 
 
 def zip_(*iterables, **options):

@@ -40,6 +40,9 @@ def join(a, b):
     if a is b:
         return SAME, a
     tensors = builders.is_tensor(a), builders.is_tensor(b)
+    kinds = builders.number_kind(a), builders.number_kind(b)
+    if kinds[0] is not kinds[1] and (any(tensors) or None not in kinds):
+        return CONFLICT, f"one branch leaves {_sort(a, kinds[0])}, the other {_sort(b, kinds[1])}"
     if all(tensors):
         if a.dtype != b.dtype:
             return CONFLICT, f"one branch leaves {a.dtype}, the other {b.dtype}"
@@ -59,6 +62,10 @@ def join(a, b):
         kinds = [builders.number_dtype(x) for x in (a, b)]
         return OUT, max(kinds, key=lambda d: _ORDER.index(builders.kind(d)))
     return CONFLICT, f"one branch leaves {shown(a)}, the other {shown(b)}"
+
+
+def _sort(x, kind):
+    return shown(x) if kind is None else f"a Python {kind.__name__}"
 
 
 def _equal(a, b):

@@ -56,7 +56,12 @@ def or_now(a, thunk):
 
 def not_(a):
     """not a"""
-    return builders.negation(a) if builders.decides(a) else not a
+    return _bool(builders.negation(a)) if builders.decides(a) else not a
+
+
+def _bool(x):
+    """x, where Python has a bool."""
+    return builders.made_numbers().made(x, bool)
 
 
 def chain(left, kinds, *thunks):
@@ -79,7 +84,7 @@ def chain(left, kinds, *thunks):
 def in_(item, collection):
     """item in collection"""
     if builders.decides(collection):
-        return builders.any_equal(collection, item)
+        return _bool(builders.any_equal(collection, item))
     if isinstance(collection, (list, tuple)) and (
         builders.decides(item) or any(map(builders.decides, collection))
     ):
@@ -93,7 +98,7 @@ def in_(item, collection):
                     return True
             else:
                 found = equal if found is False else builders.either(found, equal)
-        return found
+        return _bool(found) if builders.decides(found) else found
     return item in collection
 
 

@@ -52,10 +52,11 @@ def symbolic_loop(
 class _Leaf:
     """What the loop does with one leaf: carries it (dtype is set), or leaves it as it is."""
 
-    __slots__ = ("value", "dtype", "shape", "weak", "array")
+    __slots__ = ("value", "dtype", "shape", "weak", "array", "number")
 
     def __init__(self, value):
         self.value, self.dtype, self.shape, self.weak = value, None, None, False
+        self.number = builders.number_kind(value)  # what it is in eager calls, if no tensor
         self.array = None  # arguments of create_array, for a list that becomes one
         if builders.is_tensor(value):
             self.dtype, self.shape = builders.type_of(value)
@@ -127,6 +128,7 @@ class _Plan:
             self._restructure(variable, tree, value)
         outs, changed = [], False
         for p, new in zip(tree[1], leaves):
+            changed |= self._same_number(variable, p, new)
             if p.dtype is None:
                 changed |= self._promote(variable, p, new)
             else:
@@ -135,6 +137,18 @@ class _Plan:
         if changed:
             raise Retry
         return outs
+
+    def _same_number(self, variable, p, new):
+        """Has it become a tensor that was a number before? True if the plan changed by that."""
+        kind = builders.number_kind(new)
+        if p.number is None or p.number is kind or type(new) is UndefinedVar:
+            return False
+        if not (kind is None and builders.is_tensor(new)):
+            if kind is not None:
+                raise self.fail(variable, f"changes from {p.number.__name__} to {kind.__name__}")
+            return False
+        p.number = None
+        return True
 
     def _restructure(self, variable, tree, value):
         old = tree[0].value if isinstance(tree[0], Node) else tree[1][0].value
@@ -179,7 +193,7 @@ class _Plan:
             if type(new) is UndefinedVar:
                 return False
             fresh = _Leaf(new)
-            p.value = new
+            p.value, p.number = new, fresh.number
             if fresh.dtype is not None:
                 p.value = None
                 p.carry(fresh.dtype, fresh.shape)
@@ -279,7 +293,7 @@ class _Trace:
         for p in tree[1]:
             value = p.value
             if p.dtype is not None:
-                value = next(variables)
+                value = builders.tagged(next(variables), p.number)
             leaves.append(value)
         return unflatten(tree[0], iter(leaves), reuse)
 
