@@ -210,6 +210,31 @@ def test_strangers_disturb_nobody():
             thread.join()
 
 
+def test_a_job_follows_another_at_its_place():
+    """At once, under the same name: the store of the one before is not taken for its own."""
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_JOB_ID": "the same"}
+    environ["PADDLE_MASTER"] = f"127.0.0.1:{ports.pick(1)[0]}"
+    for _ in range(4):
+        for rank in ranks.run("trains", 2, environ=environ):
+            assert "weights" in rank.text
+    for _ in range(2):  # which ended by an error
+        for rank in ranks.finish(ranks.start("fails", 2, "size", environ=environ)):
+            assert "RanksDisagreeError" in rank.text, rank.text
+
+
+@pytest.mark.parametrize("engine", ["tcp", ""])
+@pytest.mark.parametrize("number", ["2", "-1"])
+def test_a_number_that_no_process_can_have(engine, number):
+    environ = {
+        "ARGOSY_COMM_ENGINE": engine,
+        "PADDLE_TRAINER_ID": number,
+        "PADDLE_TRAINERS_NUM": "2",
+    }
+    environ["PADDLE_TRAINER_ENDPOINTS"] = ""
+    (rank,) = ranks.finish(ranks.start("fails", 1, "size", each=lambda _: environ))
+    assert re.search(rf"expected ranks below .* got rank {number} of 2", rank.text), rank.text
+
+
 def test_a_port_that_is_taken():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
