@@ -176,9 +176,9 @@ def test_a_host_that_is_cut_off(tmp_path, cut):
 @pytest.mark.parametrize("way", ["hosts", "hybrid"])
 def test_seeded_faults_of_hosts(way):
     """Two of each fault of storm.py, also hosts that are cut off."""
-    command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "14", way]
+    command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "16", way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0 and "14 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "16 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
 
 
 def test_strangers_disturb_nobody():
