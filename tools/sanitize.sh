@@ -4,6 +4,7 @@
 # those of operations and layers, with the latter those of servers, workers and training threads.
 #   tools/sanitize.sh [asan] [tsan]
 #   JOBS                as in the Makefile
+#   SANITIZE_CPP        rooms whose suites in C++ run, as "comm runtime"; all of them unless it is set
 #   SANITIZE_PYTHON     the Python tests of both; empty: none
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -43,10 +44,17 @@ python() {
 (($#)) || set -- asan tsan
 for preset; do
   cmake --preset "$preset" --log-level=WARNING >/dev/null || exit 1
-  cmake --build --preset "$preset" -j "$jobs" || exit 1
-  # The thread sanitizer of this compiler cannot place its memory where addresses are random.
-  check "$preset: C++" setarch --addr-no-randomize ctest --preset "$preset" -j "$jobs"
   tests=${SANITIZE_PYTHON-${python_tests[$preset]}}
+  read -ra rooms <<<"${SANITIZE_CPP-}"
+  targets=()
+  if ((${#rooms[@]})) && [[ -z $tests ]]; then
+    targets=(--target "${rooms[@]/#/test_}")
+  fi
+  cmake --build --preset "$preset" -j "$jobs" "${targets[@]}" || exit 1
+  only=()
+  ((${#rooms[@]})) && only=(-R "^cpp/($(IFS='|' && echo "${rooms[*]}"))\$" --no-tests=error)
+  # The thread sanitizer of this compiler cannot place its memory where addresses are random.
+  check "$preset: C++" setarch --addr-no-randomize ctest --preset "$preset" -j "$jobs" "${only[@]}"
   if [[ -n $tests ]]; then
     # shellcheck disable=SC2086
     check "$preset: Python" python "$preset" -m pytest -n "$jobs" --timeout=1200 $tests

@@ -15,6 +15,12 @@ struct ErrorType {
   const char* category;
 };
 
+// A Python exception on its way through C++ frames. The GIL may be released in between. One type
+// for all modules: that of a signal is thrown by argosy._core in waits that argosy._net has begun.
+struct ARGOSY_API CarriedError {
+  PyObject *type, *value, *traceback;
+};
+
 inline ErrorType error_type(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::invalid_argument:

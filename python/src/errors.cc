@@ -47,11 +47,6 @@ PyObject* type_of(ErrorKind kind) {
   return python_type(error_type(kind));
 }
 
-// A Python exception on its way through C++ frames. The GIL may be released in between.
-struct CarriedError {
-  PyObject *type, *value, *traceback;
-};
-
 }  // namespace
 
 void throw_python_error() {

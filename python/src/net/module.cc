@@ -336,6 +336,8 @@ void set_error() {
   try {
     throw;
   } catch (const PythonError&) {
+  } catch (const CarriedError& e) {
+    PyErr_Restore(e.type, e.value, e.traceback);
   } catch (const comm::CommError& e) {
     raise_text(python_type(e.failure()), error_type(e.kind()).category, e.what());
   } catch (const Error& e) {

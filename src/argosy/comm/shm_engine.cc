@@ -267,7 +267,8 @@ std::shared_ptr<Engine> join_ranks(const ShmOptions& o, Clock::time_point until)
     if (Clock::now() > until)
       fail(Message() << "[init_parallel_env] expected rank 0 at " << o.name
                      << ", but it has not come within " << o.seconds
-                     << " s; only ranks of one host are supported so far." << kRemedy);
+                     << " s; nothing says that the ranks are on several hosts (PADDLE_NNODES)."
+                     << kRemedy);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   Hello hello;

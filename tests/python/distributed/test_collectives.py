@@ -151,7 +151,8 @@ def test_the_flight_recorder(tmp_path):
 
 
 def test_seeded_faults(engine):
-    """kill, SIGSTOP, other calls, a late rank, a forked child, a rank that leaves: three of each."""
+    """kill, SIGSTOP, other calls, a late rank, a forked child, a rank that leaves: three of each, or two where a
+    rank that is stopped for long is one more."""
     command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "18"] + ["tcp"] * (
         engine == "tcp"
     )

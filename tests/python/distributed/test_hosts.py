@@ -176,9 +176,9 @@ def test_a_host_that_is_cut_off(tmp_path, cut):
 @pytest.mark.parametrize("way", ["hosts", "hybrid"])
 def test_seeded_faults_of_hosts(way):
     """Two of each fault of storm.py, also hosts that are cut off."""
-    command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "14", way]
+    command = [sys.executable, str(ranks.HERE / "storm.py"), "0", "16", way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0 and "14 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "16 runs, 0 wrong" in done.stdout, done.stdout + done.stderr
 
 
 def test_strangers_disturb_nobody():
@@ -208,6 +208,31 @@ def test_strangers_disturb_nobody():
         over.set()
         for thread in threads:
             thread.join()
+
+
+def test_a_job_follows_another_at_its_place():
+    """At once, under the same name: the store of the one before is not taken for its own."""
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_JOB_ID": "the same"}
+    environ["PADDLE_MASTER"] = f"127.0.0.1:{ports.pick(1)[0]}"
+    for _ in range(4):
+        for rank in ranks.run("trains", 2, environ=environ):
+            assert "weights" in rank.text
+    for _ in range(2):  # which ended by an error
+        for rank in ranks.finish(ranks.start("fails", 2, "size", environ=environ)):
+            assert "RanksDisagreeError" in rank.text, rank.text
+
+
+@pytest.mark.parametrize("engine", ["tcp", ""])
+@pytest.mark.parametrize("number", ["2", "-1"])
+def test_a_number_that_no_process_can_have(engine, number):
+    environ = {
+        "ARGOSY_COMM_ENGINE": engine,
+        "PADDLE_TRAINER_ID": number,
+        "PADDLE_TRAINERS_NUM": "2",
+    }
+    environ["PADDLE_TRAINER_ENDPOINTS"] = ""
+    (rank,) = ranks.finish(ranks.start("fails", 1, "size", each=lambda _: environ))
+    assert re.search(rf"expected ranks below .* got rank {number} of 2", rank.text), rank.text
 
 
 def test_a_port_that_is_taken():

@@ -1,7 +1,9 @@
 """What launchers tell each other, and which ports they take: without processes of a job."""
 
 import concurrent.futures
+import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -10,8 +12,10 @@ import time
 import types
 
 import pytest
+from tests.processes import until_it_waits
 
-from argosy.distributed.launch import local, ports
+from argosy import _net
+from argosy.distributed.launch import local, nodes, ports
 from argosy.distributed.launch.nodes import Nodes, Verdict
 
 # ---- ports ----
@@ -89,6 +93,115 @@ def test_where_no_port_is_free(drawn, monkeypatch):
         drawn(2)
 
 
+# ---- how launchers of several hosts meet ----
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(nodes, "_SECONDS_TO_MEET", 1.5)
+    monkeypatch.setattr(nodes, "_SECONDS_OF_SILENCE", (0.4, 100))
+
+
+def some_master():
+    return f"127.0.0.1:{ports.pick(1)[0]}"
+
+
+def test_launchers_that_do_not_come_are_named(impatient, capsys):
+    with pytest.raises(ValueError, match=r"--nnodes 3: launchers 1, 2 of 3 did not come within"):
+        Nodes(3, some_master(), 0, 1, "secret")
+    assert "waiting for launchers 1, 2 of 3, 0.4 of 1.5 s." in capsys.readouterr().err
+
+
+def test_a_first_launcher_that_does_not_come_is_named(impatient, capsys, tmp_path):
+    master = some_master()
+    with pytest.raises(ValueError, match=f"store at {master}, but none has answered within 1.5 s"):
+        Nodes(2, master, 1, 1, "secret")
+    with pytest.raises(ValueError, match=f"not found at file://{tmp_path}/place within 1.5 s"):
+        Nodes(2, f"file://{tmp_path}/place", 1, 1, "secret")
+    told = capsys.readouterr().err
+    assert f"waiting for the first launcher, which is to answer at {master}, 0.4 of" in told
+    assert f"waiting for the first launcher, which is to write to file://{tmp_path}/place" in told
+
+
+def test_two_launchers_of_a_host_with_one_number():
+    master = some_master()
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        come = [pool.submit(Nodes, 2, master, rank, 1, "secret") for rank in (0, 1, 1)]
+        wrong = [e for one in come if (e := one.exception(100))]
+    assert len(wrong) == 1 and "expected 2 launchers with numbers below that, got another" in str(
+        *wrong
+    )
+    assert "each job a --master of its own" in str(*wrong)
+
+
+def start_launcher(folder, *arguments):
+    program = folder / "program.py"
+    program.write_text("")
+    return subprocess.Popen(
+        [sys.executable, "-m", "argosy.distributed.launch", *arguments, str(program)],
+        cwd=folder, env={**os.environ, "ARGOSY_JOB_TOKEN": "secret"}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_until_it_came(master, number):
+    store = _net.store_client(master, "secret", 100)
+    assert _net.store_get(store, f"nodes/{number}", 100) is not None
+    _net.store_bye(store)
+
+
+def test_a_launcher_that_ends_before_all_have_come(tmp_path):
+    master = some_master()
+    common = ("--nnodes", "3", "--master", master, "--rank")
+    jobs = [start_launcher(tmp_path, *common, str(rank)) for rank in (0, 1)]
+    try:
+        wait_until_it_came(master, 1)
+        jobs[1].kill()
+        told = jobs[0].communicate(timeout=100)[1]
+    finally:
+        for job in jobs:
+            job.kill()
+            job.wait()
+    assert jobs[0].returncode == 2
+    assert "--nnodes 3: launcher 1 on 127.0.0.1 has ended or is silent, and launcher" in told, told
+    assert "2 of 3 had not come. Do this: run the command again on each host." in told, told
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_ctrl_c_ends_a_launcher_that_waits(tmp_path, rank):
+    """The first one, which waits for the other, or that one, which looks for the first."""
+    master = some_master()
+    job = start_launcher(tmp_path, "--nnodes", "2", "--master", master, "--rank", rank)
+    try:
+        if rank == "0":
+            wait_until_it_came(master, 0)
+        else:
+            until_it_waits(job.pid)
+        job.send_signal(signal.SIGINT)
+        told = job.communicate(timeout=100)[1]
+    finally:
+        job.kill()
+        job.wait()
+    assert job.returncode == 130 and "SIGINT: nothing was started." in told, told
+
+
+def test_names_of_jobs_are_compared(tmp_path):
+    master = some_master()
+    common = ("--nnodes", "2", "--master", master)
+    jobs = [
+        start_launcher(tmp_path, *common, "--rank", str(rank), "--job_id", name)
+        for rank, name in enumerate(("one", "another"))
+    ]
+    try:
+        told = jobs[1].communicate(timeout=100)[1]
+        jobs[0].communicate(timeout=100)
+    finally:
+        for job in jobs:
+            job.kill()
+            job.wait()
+    assert jobs[1].returncode == 2 and jobs[0].returncode == 1
+    assert "--job_id: expected that of the first launcher, one, got another. Do this" in told, told
+
+
 # ---- why a job ends ----
 
 
@@ -98,9 +211,9 @@ def two():
     master = f"127.0.0.1:{ports.pick(1)[0]}"
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         met = [pool.submit(Nodes, 2, master, rank, 1, "secret") for rank in (0, 1)]
-        nodes = [one.result(100) for one in met]
-    yield nodes
-    threads = [threading.Thread(target=one.close) for one in nodes]
+        both = [one.result(100) for one in met]
+    yield both
+    threads = [threading.Thread(target=one.close) for one in both]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -15,6 +15,9 @@ def launch(argv=None, prog="argosy launch"):
     except ValueError as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # while launchers of several hosts wait for each other
+        print(f"{prog}: SIGINT: nothing was started.", file=sys.stderr)
+        return 130
     if options.on == "ray":
         from .on_ray import run
     else:

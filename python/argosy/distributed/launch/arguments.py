@@ -461,6 +461,12 @@ def _collective_of_node(options, nodes, count, environ):
     for node in nodes.nodes:
         host = f"[{node['host']}]" if ":" in node["host"] else node["host"]
         endpoints += [f"{host}:{first + i}" for i in range(node["processes"])]
+    job = nodes.agree("job", environ["ARGOSY_JOB_ID"])
+    if options.job_id not in (None, job):
+        raise ValueError(
+            f"--job_id: expected that of the first launcher, {job}, got {options.job_id}. Do this: give all"
+            " launchers of a job the same, and each job a --master of its own."
+        )
     environ = dict(
         environ,
         PADDLE_TRAINERS_NUM=str(nodes.world),
@@ -470,9 +476,8 @@ def _collective_of_node(options, nodes, count, environ):
         PADDLE_NODE_RANK=str(nodes.rank),
         PADDLE_TRAINER_ENDPOINTS=",".join(endpoints),
         ARGOSY_STORE_SERVED="1",
-        **dict.fromkeys(
-            ("ARGOSY_JOB_ID", "PADDLE_JOB_ID"), nodes.agree("job", environ["ARGOSY_JOB_ID"])
-        ),
+        ARGOSY_JOB_ID=job,
+        PADDLE_JOB_ID=job,
     )
     return _ranks_of_host(environ, endpoints[nodes.first : nodes.first + count], nodes.first)
 

@@ -5,16 +5,22 @@ it starts; so all know their numbers. The first failure is posted, and every lau
 started. A launcher that dies, or whose host does, is silent: that is a failure like another.
 """
 
+import contextlib
 import json
 import os
+import secrets
 import socket
+import threading
 import time
 
 from argosy.distributed import _rendezvous
 
+from .supervision import say
+
 __all__ = ["DEFAULT_PORT", "Nodes", "Verdict"]
 
 _SECONDS_TO_MEET = 600
+_SECONDS_OF_SILENCE = (10, 60)  # until a launcher says for whom it waits, and says so again
 DEFAULT_PORT = 6170  # where hosts given by --ips meet
 
 
@@ -26,6 +32,26 @@ class Verdict:
         self.text = text
         self.code = code
         self.again = again
+
+
+@contextlib.contextmanager
+def _told(waits_for):
+    """Says on stderr what is waited for, waits_for(), while the body takes long."""
+    over = threading.Event()
+
+    def tell():
+        first, again = _SECONDS_OF_SILENCE
+        seconds = first
+        while not over.wait(first if seconds == first else again):
+            with contextlib.suppress(RuntimeError):  # who waits sees it, too
+                say(f"waiting for {waits_for()}, {seconds} of {_SECONDS_TO_MEET} s.")
+            seconds += again
+
+    threading.Thread(target=tell, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 class Nodes:
@@ -50,7 +76,8 @@ class Nodes:
             elif rank in (None, 0):
                 self._keep_store(*_address(master), rank)
             self._host = _address(master)[0]
-            self._store = _net.store_client(master, token, _SECONDS_TO_MEET)
+            with _told(lambda: f"the first launcher, which is to answer at {master}"):
+                self._store = _net.store_client(master, token, _SECONDS_TO_MEET)
             self.rank = rank if rank is not None else self._draw_rank()
             self._meet(processes)
         except RuntimeError as error:
@@ -61,7 +88,8 @@ class Nodes:
         or the one with rank 0."""
         job = os.environ.get("ARGOSY_JOB_ID", "")
         if rank not in (None, 0):
-            return place.find(job, _SECONDS_TO_MEET)
+            with _told(lambda: f"the first launcher, which is to write to {place.name}"):
+                return place.find(job, _SECONDS_TO_MEET)
         server = self._net.store_serve("", 0, self._token)
         own = f"{place.own_host()}:{self._net.store_port(server)}"
         if rank == 0:
@@ -90,27 +118,56 @@ class Nodes:
         return self._net.store_add(self._store, "nodes/come", 1)
 
     def _meet(self, processes):
-        mine = json.dumps({"host": self._own_host(), "processes": processes}).encode()
-        key = f"nodes/{self.rank}"
+        # Drawn: two launchers of one host are not taken for one.
+        mine = secrets.token_bytes(8)
+        key = f"numbers/{self.rank}"
         if self.rank >= self.count or self._net.store_set_once(self._store, key, mine) != mine:
             raise ValueError(
                 f"--rank: expected {self.count} launchers with numbers below that, got another one with"
-                f" {self.rank}. Do this: give each host its own --rank, or none of them one."
+                f" {self.rank}. Do this: give each host its own --rank, or none of them one, and each job a"
+                " --master of its own."
             )
-        end = time.monotonic() + _SECONDS_TO_MEET
-        self.nodes = []
-        for number in range(self.count):
-            left = max(0.0, end - time.monotonic())
-            value = self._net.store_get(self._store, f"nodes/{number}", left)
-            if value is None:
-                raise ValueError(
-                    f"--nnodes: expected {self.count} launchers, but number {number} has not come within"
-                    f" {_SECONDS_TO_MEET} s. Do this: run the command on that host too."
-                )
-            self.nodes.append(json.loads(value))
+        # From here on the others hear of its end; so it has not come before.
         self._watch = self._net.store_watch(self._store, self.rank)
+        said = json.dumps({"host": self._own_host(), "processes": processes}).encode()
+        self._net.store_set(self._store, f"nodes/{self.rank}", said)
+        end = time.monotonic() + _SECONDS_TO_MEET
+        with _told(self._missing):
+            self.nodes = [self._await_node(number, end) for number in range(self.count)]
         self.first = sum(node["processes"] for node in self.nodes[: self.rank])
         self.world = sum(node["processes"] for node in self.nodes)
+
+    def _await_node(self, number, end):
+        """What launcher `number` said when it came."""
+        while True:
+            value = self._net.store_get(self._store, f"nodes/{number}", 0.5)
+            if value is not None:
+                return json.loads(value)
+            lost, gone = self._net.store_watched(self._watch)
+            if lost:
+                raise ValueError(f"--master: the first launcher is lost: {lost}.")
+            for other in gone:
+                raise ValueError(
+                    f"--nnodes {self.count}: launcher {other} on {self._host_of(other)} has ended or is"
+                    f" silent, and {self._missing()} had not come. Do this: run the command again on each"
+                    " host."
+                )
+            if time.monotonic() > end:
+                raise ValueError(
+                    f"--nnodes {self.count}: {self._missing()} did not come within"
+                    f" {_SECONDS_TO_MEET} s. Do this: run the command on each host."
+                )
+
+    def _host_of(self, number):
+        said = self._net.store_get(self._store, f"nodes/{number}", 0.1)
+        return json.loads(said)["host"] if said else "a host that it did not say"
+
+    def _missing(self):
+        """Those that have not come, in words."""
+        there = [self._net.store_has(self._store, f"nodes/{n}") for n in range(self.count)]
+        missing = [str(number) for number, is_there in enumerate(there) if not is_there]
+        several = "s" if len(missing) > 1 else ""
+        return f"launcher{several} {', '.join(missing) or 'none'} of {self.count}"
 
     def _own_host(self):
         interface = os.environ.get("ARGOSY_SOCKET_IFNAME", "")

@@ -69,9 +69,10 @@ void StoreServer::run() {
   while (!stopped_) turn();
 }
 
-void StoreServer::run_for_clients(double first) {
+void StoreServer::run_for_clients(double first, int ranks) {
+  ranks_ = ranks;
   auto until = Clock::now() + limit_of(first);
-  while (Clock::now() < until) {
+  while (!over() && Clock::now() < until) {
     turn();
     if (!clients_.empty()) until = Clock::now() + kAlone;
   }
@@ -85,6 +86,9 @@ void StoreServer::turn() {
   poll(fds.data(), fds.size(), static_cast<int>(kTick.count()));
   for (size_t i = 0; i + 2 < fds.size(); ++i)
     if (fds[i + 2].revents & (POLLIN | POLLHUP | POLLERR)) receive(*clients_[i]);
+  drop_closed();
+  if (over())
+    return;  // who calls now is of the next job at this address: not taken, it calls again
   if (fds[0].revents) accept_clients();
   look_at_clock();
   for (auto& c : clients_) flush(*c);
@@ -186,6 +190,7 @@ void StoreServer::set(const std::string& key, std::string value) {
 
 void StoreServer::begin_watch(Client& c, int rank) {
   c.rank = rank;
+  watched_.insert(rank);
   for (const auto& [key, value] : values_)
     if (!key.empty() && key[0] == kNews)
       c.out += pack({static_cast<uint8_t>(Reply::changed), 0, key, value});
@@ -312,7 +317,7 @@ void close_all_but(int keep) {
     if (fd != keep) close(fd);
 }
 
-[[noreturn]] void be_store(Fd listener, const std::string& token, double seconds) {
+[[noreturn]] void be_store(Fd listener, const std::string& token, double seconds, int ranks) {
   signal(SIGINT, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   for (const int number : {SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2, SIGSEGV, SIGABRT})
@@ -326,7 +331,7 @@ void close_all_but(int keep) {
   prctl(PR_SET_NAME, "argosy-store");
   prctl(PR_SET_PDEATHSIG, 0);
   StoreServer server(std::move(listener), token);
-  server.run_for_clients(seconds);
+  server.run_for_clients(seconds, ranks);
   _exit(0);
 }
 
@@ -334,11 +339,11 @@ void close_all_but(int keep) {
 
 // Forked twice, so that nobody has to wait for it. The child of a process with threads must not
 // touch what their locks guard: it keeps to the C library and to what is made here.
-void serve_in_child(Fd listener, const std::string& token, double seconds) {
+void serve_in_child(Fd listener, const std::string& token, double seconds, int ranks) {
   const pid_t child = fork();
   if (child == 0) {
     const pid_t grandchild = fork();
-    if (grandchild == 0) be_store(std::move(listener), token, seconds);
+    if (grandchild == 0) be_store(std::move(listener), token, seconds, ranks);
     _exit(grandchild < 0);
   }
   int status = 0;

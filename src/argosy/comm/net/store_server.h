@@ -30,8 +30,9 @@ class ARGOSY_API StoreServer {
   ~StoreServer();
   // Until stop().
   void run();
-  // Until there has been no client for kAlone; the first may take so many seconds.
-  void run_for_clients(double first);
+  // Until there has been no client for kAlone, or none is left once so many ranks have watched; the
+  // first may take so many seconds.
+  void run_for_clients(double first, int ranks);
   void stop();
   int port() const;
 
@@ -51,6 +52,9 @@ class ARGOSY_API StoreServer {
   void flush(Client& c);
   void look_at_clock();
   void drop_closed();
+  bool over() const {
+    return ranks_ && static_cast<int>(watched_.size()) >= ranks_ && clients_.empty();
+  }
 
   const Fd listener_;
   const Fd wake_;
@@ -58,7 +62,8 @@ class ARGOSY_API StoreServer {
   std::atomic<bool> stopped_{false};
   std::vector<std::unique_ptr<Client>> clients_;
   std::map<std::string, std::string> values_;
-  std::set<int> gone_;
+  std::set<int> gone_, watched_;
+  int ranks_ = 0;  // of the job that this store is for; 0: it outlives jobs
 };
 
 // The same on a thread of this process.
@@ -74,8 +79,9 @@ class ARGOSY_API StoreThread {
   std::unique_ptr<std::thread> thread_;
 };
 
-// The same in a process of its own, which outlives this one and ends when all clients have.
-// `seconds`: that it waits for the first. The listener is closed here.
-ARGOSY_API void serve_in_child(Fd listener, const std::string& token, double seconds);
+// The same in a process of its own, which outlives this one and ends when all clients have; at once
+// if all `ranks` of the job had come. `seconds`: that it waits for the first. The listener is
+// closed here.
+ARGOSY_API void serve_in_child(Fd listener, const std::string& token, double seconds, int ranks);
 
 }  // namespace argosy::comm::net

@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <thread>
 #include <tuple>
 
 #include "argosy/base/mutex.h"
+#include "argosy/comm/channel.h"
 #include "argosy/comm/job.h"
 #include "argosy/comm/net/store_control.h"
 #include "argosy/comm/net/store_server.h"
@@ -20,6 +22,8 @@ namespace argosy::comm::net {
 namespace {
 
 constexpr std::chrono::seconds kProofLimit{2};
+// For a port that somebody has: longer than a store is silent about ranks of a job before.
+constexpr std::chrono::seconds kPatience{15};
 
 [[noreturn]] void fail(Failure failure, const Message& m) {
   throw CommError(failure, m);
@@ -189,18 +193,35 @@ std::vector<std::string> hosts_of_all(StoreClient& store, const TcpOptions& o) {
   return hosts;
 }
 
+// Another program may have the port for a while yet: the store of a job that has just ended.
+Fd listen_with_patience(int port, double seconds) {
+  const auto until = Clock::now() + std::min<Clock::duration>(limit_of(seconds), kPatience);
+  Fd listener;
+  while (!(listener = listen_tcp({"", port})) && errno == EADDRINUSE && Clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    idle();
+  }
+  return listener;
+}
+
 }  // namespace
 
 Meeting meet(const TcpOptions& o) {
+  if (o.rank < 0 || o.rank >= o.size)
+    fail(Failure::connection,
+         Message() << "[init_parallel_env] expected ranks below their number, got rank " << o.rank
+                   << " of " << o.size
+                   << ". Do this: give each process its own PADDLE_TRAINER_ID, 0 to " << o.size - 1
+                   << '.');
   const Address master = parse_address(o.master);
   if (o.rank == 0 && !o.served) {
-    Fd listener = listen_tcp({"", master.port});
+    Fd listener = listen_with_patience(master.port, o.seconds);
     if (!listener)
       fail(Failure::connection,
            Message() << "[init_parallel_env] rank 0 cannot keep the job's store at "
                      << print_address(master) << ": " << std::strerror(errno)
                      << ". Do this: set PADDLE_MASTER to a free port of rank 0's host.");
-    serve_in_child(std::move(listener), o.token, o.seconds);
+    serve_in_child(std::move(listener), o.token, o.seconds, o.size);
   }
   Meeting out;
   out.store = std::make_shared<StoreClient>(master, o.token, o.seconds);
