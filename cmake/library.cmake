@@ -68,13 +68,13 @@ set_source_files_properties(
 # own, since it cannot use precompiled headers that were not compiled for size.
 set(once ${sources})
 list(FILTER once INCLUDE REGEX
-  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)|/argosy/infer/(saved/|einsum|engine|importer|op_view)|/argosy/runtime/(lower|memory_plan|plan|print|schedule)|/argosy/base/flags|/argosy/op/(nan_finder|registry)")
+  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)|/argosy/infer/(saved/|call|deciders|einsum|engine|[a-z]+_importer|importer|onnx[.]|op_view|paddle[.]|side_library)|/argosy/runtime/(lower|memory_plan|plan|print|schedule)|/argosy/base/(device|file|flags|profile)[.]|/argosy/op/(define|nan_finder|registry)")
 # Also files of ops that describe, infer and differentiate, and leave elements to kernels/: 40 % smaller,
 # and a call takes as many instructions. (Not those that loop over elements themselves.)
 foreach(names "activation/(gated|gelu|smooth)" "attention/tiled" "common/shuffle"
     "control/(arrays|control|custom_gradient|on_place|report)" "conv/(conv|packed|window)"
-    "detection/(suppress|yolo)" "indexing/masks" "linalg/(expm|norm|spectral)"
-    "manip/(join|rearrange)" "norm/(batch_norm|group_norm|layer_norm|vector_norm)"
+    "detection/(roi|suppress|yolo)" "indexing/masks" "linalg/(expm|norm|solve|spectral)"
+    "manip/(join|rearrange)" "math/special" "norm/(batch_norm|group_norm|layer_norm|vector_norm)"
     "quant/(integer_linear|weight_only)" "rnn/(cells|rnn|unrolled)" "vision/interpolate")
   set(glue ${sources})
   list(FILTER glue INCLUDE REGEX "/argosy/ops/${names}[.]cc$")
@@ -103,11 +103,11 @@ set(loops_smaller $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O2 -ftree-v
   -fvect-cost-model=dynamic --param=max-inline-insns-auto=30 --param=max-inline-insns-single=200
   --param=early-inlining-insns=14 --param=inline-min-speedup=15>)
 list(JOIN loops_smaller ";" loops_smaller)
-foreach(name kernels/cpu/gemm kernels/cpu/linalg kernels/cpu/reduce kernels/cpu/roi
+foreach(name kernels/cpu/gemm kernels/cpu/linalg kernels/cpu/reduce
     kernels/cpu/sample kernels/cpu/simd/integer kernels/cpu/simd/math kernels/cpu/simd/math2
     kernels/cpu/simd/math_double kernels/cpu/simd/activation_double kernels/cpu/simd/pool
     kernels/cpu/simd/softmax kernels/cpu/simd/softmax_double ops/cumulative/cumulative
-    ops/loss/labels ops/reduce/prod ops/vision/pad ops/vision/slopes ops/vision/unfold)
+    ops/loss/labels ops/vision/pad ops/vision/slopes ops/vision/unfold)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/${name}.cc
     APPEND PROPERTY COMPILE_OPTIONS "${loops_smaller}")
 endforeach()
@@ -115,11 +115,11 @@ endforeach()
 # Where a loop's last elements come one at a time, there are up to 15 of them: GCC writes each out, which
 # is half of such a file and no faster. (Not in files with loops of a constant length, which are to be
 # written out.)
-foreach(name kernels/cpu/scan kernels/cpu/simd/activation kernels/cpu/simd/arithmetic
+foreach(name kernels/cpu/simd/activation kernels/cpu/simd/arithmetic
     kernels/cpu/simd/cast kernels/cpu/simd/compare kernels/cpu/simd/host kernels/cpu/simd/integer
     kernels/cpu/simd/math kernels/cpu/simd/math2 kernels/cpu/simd/norm kernels/cpu/simd/reduce
-    kernels/cpu/simd/rnn ops/cumulative/cumulative ops/loss/labels ops/reduce/prod
-    ops/vision/pad ops/vision/slopes)
+    kernels/cpu/simd/rnn ops/cumulative/cumulative ops/loss/labels ops/vision/pad
+    ops/vision/slopes)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/argosy/${name}.cc
     APPEND PROPERTY COMPILE_OPTIONS
     "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:--param=max-completely-peel-times=1>")

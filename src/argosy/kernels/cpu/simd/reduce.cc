@@ -54,6 +54,7 @@ struct IfNumber {
 };
 struct Centered {
   static constexpr bool kTrivial = false;
+  static constexpr bool kTakesNumber = true;
   static constexpr bool kOnVectors = true;
   template <class T>
   ARGOSY_INLINE static T run(T x, T mean) {
@@ -63,6 +64,7 @@ struct Centered {
 // Of several dozen instructions: a loop has one copy of them, in a pass of its own (kCostly).
 struct Exp {
   static constexpr bool kTrivial = false;
+  static constexpr bool kTakesNumber = true;
   static constexpr bool kCostly = true;
   template <class T>
   ARGOSY_INLINE static T run(T x, T shift) {
@@ -71,6 +73,7 @@ struct Exp {
 };
 struct Power {
   static constexpr bool kTrivial = false;
+  static constexpr bool kTakesNumber = true;
   static constexpr bool kCostly = true;
   ARGOSY_INLINE static float run(float x, float p) {
     return static_cast<float>(exp_core(double{p} * log_core(abs_of(double{x}))));
@@ -111,6 +114,8 @@ template <class M>
 concept OnVectors = M::kOnVectors;
 template <class M>
 concept Costly = M::kCostly;
+template <class M>
+concept TakesNumber = M::kTakesNumber;  // others are not told it
 
 // The sum of M of n elements, in the order of combine_all.
 template <class M, class T>
@@ -186,7 +191,8 @@ ARGOSY_ONCE void columns_computed(const void* data, int64_t rows, int64_t row_by
   for (int64_t c0 = 0; c0 < width; c0 += kTile) {
     const int64_t m = width - c0 < kTile ? width - c0 : kTile;
     const char* base = static_cast<const char*>(data) + c0 * items.size;
-    numbers_as(numbers ? numbers + c0 : nullptr, p, m);
+    if constexpr (TakesNumber<M>) numbers_as(numbers ? numbers + c0 : nullptr, p, m);
+    auto number = [&](int64_t j) { return TakesNumber<M> ? p[j] : T(0); };
     auto row = [&](int64_t r, int slot) -> const T* {
       const T* x = items.get(base + r * row_bytes, wide[slot], m);
       if constexpr (!Costly<M>) return x;
@@ -201,15 +207,15 @@ ARGOSY_ONCE void columns_computed(const void* data, int64_t rows, int64_t row_by
         const T *x0 = row(r, 0), *x1 = row(r + 1, 1), *x2 = row(r + 2, 2), *x3 = row(r + 3, 3);
 #pragma GCC ivdep
         for (int64_t j = 0; j < m; ++j) {
-          T left = C::run(Then::run(x0[j], p[j]), Then::run(x1[j], p[j]));
-          T right = C::run(Then::run(x2[j], p[j]), Then::run(x3[j], p[j]));
+          T left = C::run(Then::run(x0[j], number(j)), Then::run(x1[j], number(j)));
+          T right = C::run(Then::run(x2[j], number(j)), Then::run(x3[j], number(j)));
           sums[j] = C::run(sums[j], C::run(left, right));
         }
       }
       for (; r < r1; ++r) {
         const T* x = row(r, 0);
 #pragma GCC ivdep
-        for (int64_t j = 0; j < m; ++j) sums[j] = C::run(sums[j], Then::run(x[j], p[j]));
+        for (int64_t j = 0; j < m; ++j) sums[j] = C::run(sums[j], Then::run(x[j], number(j)));
       }
       add_sums<C>(sums, totals + c0, m);
     }
