@@ -114,8 +114,11 @@ class Caller {
         return check(argosy_options_set_threads(o, static_cast<int32_t>(b_.byte() % 4) - 1));
       case 4:
         return check(argosy_options_set_memory_limit(o, b_.byte() * size_t{64}));
-      case 5:
-        return check(argosy_options_set_kept_shapes(o, b_.byte() % 4));
+      case 5: {
+        const int n = b_.byte();
+        check(argosy_options_set_time_limit(o, n / 4 - 1));
+        return check(argosy_options_set_kept_shapes(o, n % 4));
+      }
       default:
         return check(argosy_options_set_optimize(o, b_.byte() % 2));
     }
@@ -208,8 +211,11 @@ class Caller {
         return check(argosy_predictor_run(predictor()));
       case 10:
         return take(predictor());
-      default:
-        return check(argosy_predictor_release_memory(predictor()));
+      default: {
+        argosy_predictor* p = predictor();
+        check(argosy_predictor_interrupt(p));
+        return check(argosy_predictor_release_memory(p));
+      }
     }
   }
 

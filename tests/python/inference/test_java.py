@@ -179,7 +179,13 @@ def test_use_and_wrong_use(model, tmp_path):
     source.write_text(USE, encoding="utf-8")
     endless = tmp_path / "endless.onnx"
     endless.write_bytes(onnx_files.endless())
-    done = run(source, tmp_path, str(model[0]), str(endless), options=["-Xcheck:jni", "-Dfile.encoding=UTF-8"])
+    done = run(
+        source,
+        tmp_path,
+        str(model[0]),
+        str(endless),
+        options=["-Xcheck:jni", "-Dfile.encoding=UTF-8"],
+    )
     assert "WARNING in native method" not in done.stdout + done.stderr
     x = np.arange(80, dtype="float32").reshape(2, 40) / np.float32(80)
     wanted = model[1](paddle.to_tensor(x)).numpy().ravel()

@@ -185,11 +185,15 @@ def test_a_value_that_is_fetched_twice(form, tmp_path):
 
     paddle.jit.save(f, str(tmp_path / "f"), input_spec=[X], format=form)
     if form == "paddle":
-        ops = json.loads((tmp_path / "f.json").read_text())["program"]["regions"][0]["blocks"][0]["ops"]
+        ops = json.loads((tmp_path / "f.json").read_text())["program"]["regions"][0]["blocks"][0][
+            "ops"
+        ]
         fetched = [o["I"][0]["%"] for o in ops if o["#"].endswith(".fetch")]
         assert len(fetched) == len(set(fetched)) == 3
     x = floats(3, 4)
-    same([v.numpy() for v in paddle.jit.load(str(tmp_path / "f"))(paddle.to_tensor(x))], [x * 2] * 3)
+    same(
+        [v.numpy() for v in paddle.jit.load(str(tmp_path / "f"))(paddle.to_tensor(x))], [x * 2] * 3
+    )
 
 
 def test_weights_that_are_shared_are_there_once(tmp_path):

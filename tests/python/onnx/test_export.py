@@ -201,7 +201,12 @@ SUMS_OF_WINDOWS = {
 
 @pytest.mark.parametrize("name", [*OPS, *SUMS_OF_WINDOWS])
 def test_ops(name):
-    check({**OPS, **SUMS_OF_WINDOWS}[name], [X], [floats(2, 4, 10, 12)], [floats(1, 4, 10, 12, seed=3)])
+    check(
+        {**OPS, **SUMS_OF_WINDOWS}[name],
+        [X],
+        [floats(2, 4, 10, 12)],
+        [floats(1, 4, 10, 12, seed=3)],
+    )
 
 
 def written_by_parts(x, labels):
