@@ -1,5 +1,7 @@
 """Ops whose kernels take a shorter way for some operands: the same results on both sides of the border."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -258,3 +260,19 @@ def test_transforms_of_lines_side_by_side(n, lines, norm):
             np.testing.assert_array_equal(
                 getattr(paddle.fft, op)(t, norm=norm).numpy().ravel(), alone
             )
+
+
+@pytest.mark.parametrize("times, labels", [(1, 0), (1, 1), (3, 2), (4, 3), (5, 2), (5, 3), (2, 3)])
+def test_ctc_is_the_sum_over_all_paths(times, labels):
+    scores = RANDOM.standard_normal((times, 1, 4)) * 30
+    wanted = RANDOM.randint(1, 4, (1, max(labels, 1))).astype("int32")
+    logs = scores[:, 0] - np.logaddexp.reduce(scores[:, 0], -1, keepdims=True)
+    total = -np.inf
+    for path in itertools.product(range(4), repeat=times):
+        if [k for k, _ in itertools.groupby(path) if k] == list(wanted[0, :labels]):
+            total = np.logaddexp(total, sum(logs[t, k] for t, k in enumerate(path)))
+    lengths = [paddle.to_tensor(np.array([n])) for n in (times, labels)]
+    loss = F.ctc_loss(
+        paddle.to_tensor(scores), paddle.to_tensor(wanted), *lengths, reduction="none"
+    )
+    np.testing.assert_allclose(loss.numpy().ravel(), [-total], rtol=1e-12)
