@@ -1,5 +1,7 @@
 """Ops whose kernels take a shorter way for some operands: the same results on both sides of the border."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -144,6 +146,27 @@ def test_products_with_one_row_or_column(dtype, m, k, n, tx, ty):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "m, k, n", [(1, 63, 1), (1, 64, 1), (1, 1000, 1), (1, 1, 90), (90, 1, 1), (20, 1, 30)]
+)
+@pytest.mark.parametrize("tx", [False, True])
+@pytest.mark.parametrize("ty", [False, True])
+def test_stacks_of_products_with_one_row_or_column(dtype, m, k, n, tx, ty):
+    x, y = (
+        RANDOM.standard_normal((7, m, k)).astype(dtype),
+        RANDOM.standard_normal((3, 7, k, n)).astype(dtype),
+    )
+    found = paddle.matmul(
+        paddle.to_tensor(np.ascontiguousarray(x.swapaxes(1, 2)) if tx else x),
+        paddle.to_tensor(np.ascontiguousarray(y.swapaxes(2, 3)) if ty else y),
+        tx,
+        ty,
+    )
+    tolerance = 1e-4 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(found.numpy(), x @ y, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("output", [1, 3, (2, 5), (9, 11)])
 def test_adaptive_max_pools_place_equals_and_nan_as_one_by_one(dtype, output):
     x = RANDOM.randint(0, 3, (2, 3, 9, 11)).astype(dtype)
@@ -258,3 +281,19 @@ def test_transforms_of_lines_side_by_side(n, lines, norm):
             np.testing.assert_array_equal(
                 getattr(paddle.fft, op)(t, norm=norm).numpy().ravel(), alone
             )
+
+
+@pytest.mark.parametrize("times, labels", [(1, 0), (1, 1), (3, 2), (4, 3), (5, 2), (5, 3), (2, 3)])
+def test_ctc_is_the_sum_over_all_paths(times, labels):
+    scores = RANDOM.standard_normal((times, 1, 4)) * 30
+    wanted = RANDOM.randint(1, 4, (1, max(labels, 1))).astype("int32")
+    logs = scores[:, 0] - np.logaddexp.reduce(scores[:, 0], -1, keepdims=True)
+    total = -np.inf
+    for path in itertools.product(range(4), repeat=times):
+        if [k for k, _ in itertools.groupby(path) if k] == list(wanted[0, :labels]):
+            total = np.logaddexp(total, sum(logs[t, k] for t, k in enumerate(path)))
+    lengths = [paddle.to_tensor(np.array([n])) for n in (times, labels)]
+    loss = F.ctc_loss(
+        paddle.to_tensor(scores), paddle.to_tensor(wanted), *lengths, reduction="none"
+    )
+    np.testing.assert_allclose(loss.numpy().ravel(), [-total], rtol=1e-12, atol=1e-12)

@@ -696,6 +696,9 @@ void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n,
       nanoseconds(dtype, static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)) +
       (kHalf.has(dtype) ? 500 : 20);
   int64_t grain = std::max<int64_t>(1, static_cast<int64_t>(kTileNs / std::max(each, 1.0)));
+  // As in gemm(). (Shorter ones are as fast by the way of all others.)
+  const bool plain = alpha == 1 && beta == 0 && m * n * k >= 64 &&
+                     (dtype == DType::float32 || dtype == DType::float64);
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
       Product one = p;
@@ -707,7 +710,13 @@ void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n,
         one.b += p.item() * at * b_strides[d];
         one.c += p.item() * at * c_strides[d];
       }
-      run(one);
+      if (plain && m == 1 && n == 1) {
+        dot(dtype, k, one.a, trans_a ? lda : 1, one.b, trans_b ? 1 : ldb, one.c);
+      } else if (plain && k == 1) {
+        outer(dtype, m, n, one.a, trans_a ? 1 : lda, one.b, trans_b ? ldb : 1, one.c, ldc);
+      } else {
+        run(one);
+      }
     }
   };
   // Few large products are each cut instead.

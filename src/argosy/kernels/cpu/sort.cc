@@ -210,12 +210,12 @@ void pick_some(const T* row, int64_t inner, int64_t n, int64_t k, bool descendin
   first_of(room, k);
 }
 
-// Whole numbers of 8 bytes that are less than 2^32 apart, as most are: by their distance from the
+// Numbers of int64 that are less than 2^32 apart, as most are: by their distance from the
 // least one they are half as large, and have fewer bytes to sort by. False for others.
 template <class T>
 bool sort_near(const T* row, int64_t inner, int64_t n, bool descending,
                std::vector<NarrowEntry>& entries, std::vector<NarrowEntry>& room) {
-  if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+  if constexpr (std::is_same_v<T, int64_t>) {
     T least = row[0], most = row[0];
     for (int64_t i = 1; i < n; ++i) {
       least = std::min(least, row[i * inner]);
@@ -248,7 +248,7 @@ void sort_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n,
       return sort_values(x, values, n, descending);
   }
   const bool few = k <= kFew && 2 * k < n, some = !few && 8 * k < n;
-  const bool whole = std::is_integral_v<T> && sizeof(T) == 8 && k == n && n >= 512;
+  const bool whole = std::is_same_v<T, int64_t> && k == n && n >= 512;
   const auto write = [=](int64_t r, const auto& entries) {
     const T* row = x + r / inner * n * inner + r % inner;
     const int64_t out = r / inner * k * inner + r % inner;

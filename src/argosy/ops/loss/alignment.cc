@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/rows.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/manip/manip.h"
@@ -120,6 +121,31 @@ void ctc_rows_infer(InferContext& c, const CtcRowsAttrs& a) {
   c.out[1] = {x.shape(), statistics_dtype(x.dtype())};
 }
 
+// x = f(x), over vectors where the library has them.
+void for_each(const cpu::LoopTable& f, double* x, int64_t n) {
+  char* const ptrs[] = {reinterpret_cast<char*>(x), reinterpret_cast<char*>(x)};
+  const int64_t steps[] = {sizeof(double), sizeof(double)};
+  f[DType::float64](ptrs, steps, n, nullptr);
+}
+
+// out[s] = log(e^from(s, 0) + e^from(s, 1) + e^from(s, 2)) for n of them. room: of 5 n numbers.
+template <class From>
+void add_three(int64_t n, double* room, double* out, From&& from) {
+  double *most = room + 3 * n, *sum = room + 4 * n;
+  for (int64_t s = 0; s < n; ++s) {
+    const double a = from(s, 0), b = from(s, 1), c = from(s, 2);
+    const double high = std::max(a, std::max(b, c));
+    most[s] = high == kImpossible ? 0 : high;
+    room[s] = a - most[s];
+    room[n + s] = b - most[s];
+    room[2 * n + s] = c - most[s];
+  }
+  for_each(cpu::exp_loops(), room, 3 * n);
+  for (int64_t s = 0; s < n; ++s) sum[s] = room[s] + room[n + s] + room[2 * n + s];
+  for_each(cpu::log_loops(), sum, n);
+  for (int64_t s = 0; s < n; ++s) out[s] = most[s] + sum[s];
+}
+
 // One sequence. p(t, k): log probability; add(t, k, v) adds to the gradient of the scores.
 struct CtcSequence {
   const double* p;    // first step's row of this sequence
@@ -131,38 +157,43 @@ struct CtcSequence {
   double run(double* gradient) const {
     const int64_t n = static_cast<int64_t>(path.size());
     std::vector<double> alpha(static_cast<size_t>(times * n), kImpossible), beta = alpha;
-    auto skips = [&](int64_t s) {
-      return s >= 2 && path[static_cast<size_t>(s)] != path[static_cast<size_t>(s - 2)] && s % 2;
-    };
+    std::vector<double> room(static_cast<size_t>(5 * n)), coming(static_cast<size_t>(n));
+    std::vector<char> skips(static_cast<size_t>(n + 2));  // may s be reached from s - 2?
+    for (int64_t s = 3; s < n; s += 2)
+      skips[static_cast<size_t>(s)] =
+          path[static_cast<size_t>(s)] != path[static_cast<size_t>(s - 2)];
     auto at = [&](int64_t t, int64_t s) { return p[t * time_step + path[static_cast<size_t>(s)]]; };
-    auto cell = [&](std::vector<double>& v, int64_t t, int64_t s) -> double& {
-      return v[static_cast<size_t>(t * n + s)];
-    };
-    for (int64_t s = 0; s < std::min<int64_t>(2, n); ++s) cell(alpha, 0, s) = at(0, s);
-    for (int64_t t = 1; t < times; ++t)
-      for (int64_t s = 0; s < n; ++s) {
-        double v = cell(alpha, t - 1, s);
-        if (s >= 1) v = log_add(v, cell(alpha, t - 1, s - 1));
-        if (skips(s)) v = log_add(v, cell(alpha, t - 1, s - 2));
-        cell(alpha, t, s) = v + at(t, s);
-      }
+    auto row = [&](std::vector<double>& v, int64_t t) { return v.data() + t * n; };
+    for (int64_t s = 0; s < std::min<int64_t>(2, n); ++s) row(alpha, 0)[s] = at(0, s);
+    for (int64_t t = 1; t < times; ++t) {
+      const double* before = row(alpha, t - 1);
+      double* now = row(alpha, t);
+      add_three(n, room.data(), now, [&](int64_t s, int64_t back) {
+        const bool open = back <= s && (back < 2 || skips[static_cast<size_t>(s)]);
+        return open ? before[s - back] : kImpossible;
+      });
+      for (int64_t s = 0; s < n; ++s) now[s] += at(t, s);
+    }
     // beta leaves out the step's own probability.
-    for (int64_t s = std::max<int64_t>(0, n - 2); s < n; ++s) cell(beta, times - 1, s) = 0;
-    for (int64_t t = times - 2; t >= 0; --t)
-      for (int64_t s = 0; s < n; ++s) {
-        double v = cell(beta, t + 1, s) + at(t + 1, s);
-        if (s + 1 < n) v = log_add(v, cell(beta, t + 1, s + 1) + at(t + 1, s + 1));
-        if (s + 2 < n && skips(s + 2)) v = log_add(v, cell(beta, t + 1, s + 2) + at(t + 1, s + 2));
-        cell(beta, t, s) = v;
-      }
-    double total = cell(alpha, times - 1, n - 1);
-    if (n > 1) total = log_add(total, cell(alpha, times - 1, n - 2));
+    for (int64_t s = std::max<int64_t>(0, n - 2); s < n; ++s) row(beta, times - 1)[s] = 0;
+    for (int64_t t = times - 2; t >= 0; --t) {
+      for (int64_t s = 0; s < n; ++s)
+        coming[static_cast<size_t>(s)] = row(beta, t + 1)[s] + at(t + 1, s);
+      add_three(n, room.data(), row(beta, t), [&](int64_t s, int64_t on) {
+        const bool open = s + on < n && (on < 2 || skips[static_cast<size_t>(s + 2)]);
+        return open ? coming[static_cast<size_t>(s + on)] : kImpossible;
+      });
+    }
+    double total = row(alpha, times - 1)[n - 1];
+    if (n > 1) total = log_add(total, row(alpha, times - 1)[n - 2]);
     if (total == kImpossible) return -total;
     for (int64_t t = 0; t < times; ++t) {
-      double* row = gradient + t * time_step;
-      for (int64_t k = 0; k < classes; ++k) row[k] = std::exp(p[t * time_step + k]);
-      for (int64_t s = 0; s < n; ++s)
-        row[path[static_cast<size_t>(s)]] -= std::exp(cell(alpha, t, s) + cell(beta, t, s) - total);
+      double *to = gradient + t * time_step, *both = room.data();
+      std::copy_n(p + t * time_step, classes, to);
+      for_each(cpu::exp_loops(), to, classes);
+      for (int64_t s = 0; s < n; ++s) both[s] = row(alpha, t)[s] + row(beta, t)[s] - total;
+      for_each(cpu::exp_loops(), both, n);
+      for (int64_t s = 0; s < n; ++s) to[path[static_cast<size_t>(s)]] -= both[s];
     }
     return -total;
   }
