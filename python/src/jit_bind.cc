@@ -109,6 +109,23 @@ PyObject* f_read_tensors(PyObject*, PyObject* o) {
   });
 }
 
+// The inputs that a Program has written in place, through views, too: [(number, what it is now)].
+PyObject* f_changed_inputs(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    const auto program = program_of(o);
+    program::Builder& b = program->builder();
+    Py list(check(PyList_New(0)));
+    for (size_t i = 0; i < program->main.arguments.size(); ++i) {
+      const Tensor first = program::handle(program->main.arguments[i]);
+      if (!b.has_written(first)) continue;
+      Py item(check(Py_BuildValue("(nN)", static_cast<Py_ssize_t>(i),
+                                  wrap(program::handle(b.current(first))))));
+      if (PyList_Append(list.get(), item.get())) throw PythonError{};
+    }
+    return list.release();
+  });
+}
+
 // The eager tensors whose numbers were taken while a Program was recorded.
 PyObject* f_numbers_read(PyObject*, PyObject* o) {
   return guarded_object([&] { return wrap_list(program_of(o)->builder().numbers_read()); });
@@ -160,6 +177,7 @@ PyMethodDef functions[] = {FAST("program_split", f_split),
                            {"program_outputs", f_outputs, METH_O, nullptr},
                            {"program_bound_states", f_bound_states, METH_O, nullptr},
                            {"program_read_tensors", f_read_tensors, METH_O, nullptr},
+                           {"program_changed_inputs", f_changed_inputs, METH_O, nullptr},
                            {"program_numbers_read", f_numbers_read, METH_O, nullptr},
                            {"stop_gradients", f_stop_gradients, METH_O, nullptr},
                            FAST("program_bind_state", f_bind_state),

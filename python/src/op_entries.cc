@@ -224,6 +224,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
                                                      : flat.data<int32_t>()[i]);
     return;
   }
+  if (PyBool_Check(o)) fail_attr(op, f, "an int or a list of ints", o);
   if (PyLong_Check(o) || PyIndex_Check(o)) {
     // NumPy arrays have an index slot too, but only 0-d ones are numbers.
     Py index(PyNumber_Index(o));

@@ -1,14 +1,18 @@
 """Calls of Python functions recorded as Programs, and these run with the gradient of eager mode."""
 
+import contextlib
+
 from argosy import _core
 from argosy._capturing import (  # noqa: F401
     capturing,
+    exact_numbers,
     making_numbers_exact,
     noting,
     reads_of_thread,
     recording,
 )
 from argosy._support import is_operand
+from argosy.autograd import no_grad
 from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
@@ -53,6 +57,13 @@ def _filled(structure, tensors):
     return pack_sequence_as(structure, [v.of(tensors) if type(v) is Leaf else v for v in leaves])
 
 
+def _write_back(argument, value):
+    """The captured function has written to its argument, which is `value` now."""
+    follows = not value.stop_gradient and not (argument.is_leaf and not argument.stop_gradient)
+    with contextlib.nullcontext() if follows else no_grad():
+        argument[...] = value
+
+
 class Captured:
     """One specialization of a function: a Program, what it takes and what it gives back.
 
@@ -66,6 +77,7 @@ class Captured:
     leaves_refused = ()  # numbers of inputs that must be no leaves that need a gradient
     extra = ()  # tensors that it leaves in attributes, behind outputs
     left_in = ()  # the object, the attribute, and the structure of its value
+    changed_inputs = ()  # numbers of inputs that it writes in place, and of what they become, behind outputs
     _trained = ([], b"")  # tensors of outside that it reads, and which of them need no gradient
     numbers = None  # what NumbersRead found
 
@@ -98,13 +110,19 @@ class Captured:
         """feeds: tensors in the order of inputs. The function's result."""
         for layer in self._exchanging:
             layer._begin_pass()
+        given = feeds
         if _core.is_grad_enabled() and self._needs_grad():
+            feeds = list(feeds)
+            for i, _ in self.changed_inputs:
+                feeds[i] = given[i].clone()  # as it was, for the gradient
             made = self._run_with_grad(feeds)
         else:
             fetches = [*self.outputs, *self.extra] if self.extra else self.outputs
             made = execute(self.program, feeds, fetches)
         for owner, name, structure in self.left_in:
             setattr(owner, name, _filled(structure, made))
+        for i, place in self.changed_inputs:
+            _write_back(given[i], made[place])
         return self.rebuild(made)
 
     def holds(self):
@@ -287,6 +305,7 @@ def capture_whole(function, args, kwargs, symbols, program):
     tensors that it sets as attributes are those of each call."""
     with noting_reads() as reads:
         reads.full_graph = True
+        note_function(getattr(function, "__func__", function))
         return capture(function, args, kwargs, symbols, program)
 
 
@@ -321,6 +340,25 @@ def _tensors_left(outputs):
     return left, extra
 
 
+def _check_unchanged(packed, leaves):
+    """Raises if the function has put something else into a list or dict among its arguments, whose leaves these
+    were: no run of its Program does."""
+    now = flatten(packed)
+    if len(now) != len(leaves) or any(a is not b for a, b in zip(now, leaves)):
+        raise CaptureError(
+            "it changes a list or dict that is an argument, which a Program cannot. Do this: return what it puts there"
+        )
+
+
+def _check_form(symbol, form, value):
+    """What an argument that is written becomes has to have its shape and dtype."""
+    if (value.shape, value.dtype) != form or (symbol.shape, symbol.dtype) != form:
+        raise CaptureError(
+            f"it changes the shape or dtype of an argument in place, from {form[1]}{list(form[0])} to"
+            f" {symbol.dtype}{list(symbol.shape)}. Do this: return a new tensor"
+        )
+
+
 def _check_not_made(leaf):
     """A Program gives the same object in each call: it cannot give a new one that holds other tensors, nor a text
     of tensors."""
@@ -343,8 +381,11 @@ def capture(function, args, kwargs, symbols, program):
     """
     global _count
     _count += 1
+    forms = [(v.shape, v.dtype) for v in symbols]
+    given = flatten([list(args), kwargs])
     with noting() as exchanging, recording(program):
         result = checked_outputs(transform(function)(*args, **kwargs))
+        _check_unchanged([list(args), kwargs], given)
         outputs, leaves = [], []
         for leaf in flatten(result):
             if not is_operand(leaf):
@@ -357,8 +398,18 @@ def capture(function, args, kwargs, symbols, program):
             outputs.append(leaf)
         structure = pack_sequence_as(result, leaves)
         left, extra = _tensors_left(outputs)
-    captured = Captured(program, symbols, outputs, structure, exchanging)
-    captured.left_in, captured.extra = left, extra
+        changed = []
+        for symbol, form in zip(symbols, forms):
+            if exact_numbers() and (symbol.shape, symbol.dtype) != form:
+                _check_form(symbol, form, symbol)
+        for i, value in _core.program_changed_inputs(program):
+            _check_form(symbols[i], forms[i], value)
+            changed.append((i, len(outputs) + len(extra)))
+            extra.append(value)
+    # A handle that the function was given stands for what it has written there.
+    inputs = _core.program_inputs(program)
+    captured = Captured(program, inputs, outputs, structure, exchanging)
+    captured.left_in, captured.extra, captured.changed_inputs = left, extra, changed
     captured.leaves_refused = _core.program_written_inputs(program)
     captured.numbers = NumbersRead.of(program)
     if _core.is_grad_enabled():

@@ -138,6 +138,16 @@ def _matcher(value):
     return _Frozen(value)
 
 
+@functools.lru_cache(maxsize=1024)
+def _globals_set(code):
+    """Names of the global variables that code sets, that of functions in it included."""
+    names = {i.argval for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL"}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            names |= _globals_set(inner)
+    return frozenset(names)
+
+
 def _of_program(value):
     """Whether a value is one of a Program, or a list, tuple or dict with such."""
     leaves = flatten(value) if type(value) in (list, tuple, dict) else [value]
@@ -496,9 +506,9 @@ class Reads:
             self.attribute(value, name, inner)
             value = inner
 
-    def settle(self):
+    def settle(self, put_back=True):
         """Ends the noting. Gives the reads of what the function itself has changed meanwhile; their values
-        are put back. Tensors that it sets are state of the Program, which has its own rules."""
+        are put back, unless the function counts as called. Tensors that it sets are state of the Program, which has its own rules."""
         reads = [read for _, read in self._found.values() if read is not None]
         changed, kept = [], []
         for read in reads:
@@ -507,7 +517,7 @@ class Reads:
                 continue
             if not _tensors(read):
                 changed.append(read)
-        for read in changed:
+        for read in changed if put_back else ():
             read.restore()
         self._layers = _by_layer(r for r in kept if type(r) is _OfLayer)
         self._dicts = [(r.where, r.name, r.old, r.matcher) for r in kept if type(r) is _InDict]
@@ -525,6 +535,10 @@ class Reads:
         for (_, name), owner in self._sets_elsewhere.items():
             if _of_program(getattr(owner, name, None)):
                 yield f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+        for function in self._functions.values():
+            for name in _globals_set(function.__code__):
+                if _of_program(function.__globals__.get(name)):
+                    yield f"the global variable '{name}'"
 
     def tensors_set(self):
         """(object, attribute, value) for each attribute that now is a value of the Program, or a list, tuple or dict

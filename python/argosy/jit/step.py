@@ -1,5 +1,6 @@
 """Whole training steps as one Program: forward, backward and update."""
 
+import warnings
 import weakref
 
 from argosy import _core
@@ -10,9 +11,11 @@ from argosy.static.input import InputSpec
 
 from .api import fits
 from .capture import NumbersRead, execute, noting, recording
+from .reads import frozen, noting_reads
 from .transform.runtime.calls import call
 
 _MOST_FORMS = 64  # captured steps that are kept, the newest
+_MANY_STATES = 8  # captures of one form that a warning is due for
 
 
 def compile_step(model, loss=None, optimizer=None, input_spec=None):
@@ -20,7 +23,8 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
 
     Forward, gradients, clipping, regularization and the optimizer's update are recorded at the
     first call with inputs of a new form, so that passes and the memory planner see the step as a
-    whole; a later call only runs it. Buffers and optimizer state are updated in place, the learning rate is
+    whole; a later call only runs it. Python state that the model and the loss read (attributes, hooks, variables) is
+    compared at each call: if it changed, the step is captured anew. Buffers and optimizer state are updated in place, the learning rate is
     asked of the optimizer at each call. Parameters of a DataParallel layer are updated by gradients that are
     averaged over its processes, which are exchanged while others are computed.
 
@@ -75,6 +79,44 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
     return CompiledStep(model, loss, optimizer, input_spec)
 
 
+class _Read:
+    """What one Program of a step was captured for: Python state that the model and the loss read, and numbers of
+    tensors. written: of that state, what the capture has changed; before: that of the Program whose place it takes."""
+
+    def __init__(self, reads, written, program, before):
+        self.reads, self.written, self.numbers = reads, written, NumbersRead.of(program)
+        if written and (before is None or not before.written):
+            names = ", ".join(dict.fromkeys(read.name for read in written))
+            warnings.warn(
+                f"[compile_step] the model or the loss changes Python state that it reads ({names}): that counts when the"
+                " step is captured, and not in later steps. Do this: keep the value in a tensor (a buffer of the"
+                " layer), or change it outside.",
+                stacklevel=3,
+            )
+        self.states = 1 if before is None else before.states + 1
+        if self.states == _MANY_STATES:
+            names = ", ".join(dict.fromkeys(before.changed()))
+            warnings.warn(
+                f"[compile_step] the step was captured {_MANY_STATES} times for state that it reads and that changes"
+                f" ({names}), which takes longer than to run it. Do this: keep the value in a tensor, or pass it as"
+                " an argument.",
+                stacklevel=3,
+            )
+
+    def hold(self):
+        """Whether all of it is as it was."""
+        return self.reads.hold() and (self.numbers is None or self.numbers.hold())
+
+    def leave(self):
+        """Sets the numbers, texts and the like that each step sets."""
+        if not self.written:
+            self.reads.leave()
+
+    def changed(self):
+        """Names of what is not."""
+        return self.reads.changed() + ([] if self.numbers is None else self.numbers.changed())
+
+
 class CompiledStep:
     """What compile_step gives. `program_cache` holds the captured steps by the form of their inputs.
 
@@ -99,7 +141,7 @@ class CompiledStep:
         self.optimizer = optimizer
         self.input_spec = input_spec
         self.program_cache = {}
-        self._numbers = {}  # of each: what numbers of tensors it was captured for
+        self._read = {}  # of each: what it was captured for
         sublayers = getattr(model, "sublayers", None)
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
         self._parameters = list(optimizer._all_params())
@@ -113,18 +155,22 @@ class CompiledStep:
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
         key += tuple(p.stop_gradient for p in self._parameters) + (autocast.key(),)
+        clip = getattr(self.optimizer, "_grad_clip", None)
+        key += () if clip is None else (type(clip), frozen(vars(clip)))
         found = self.program_cache.get(key)
-        numbers = self._numbers.get(key)
-        if found is None or not (numbers is None or numbers.hold()):
+        read = self._read.get(key)
+        if found is None or not read.hold():
             if found is None and len(self.program_cache) >= _MOST_FORMS:
                 oldest = next(iter(self.program_cache))
-                del self.program_cache[oldest], self._numbers[oldest]
+                del self.program_cache[oldest], self._read[oldest]
             found = self.program_cache[key] = self._capture(batch)
-            self._numbers[key] = NumbersRead.of(found[0])
+            self._read[key] = _Read(self._reads, self._written, found[0], read)
         program, fetches = found
         for layer in self._exchanging:
             layer._begin_step()
-        return execute(program, [*batch, self._current_rate()], fetches)[0]
+        result = execute(program, [*batch, self._current_rate()], fetches)[0]
+        self._read[key].leave()
+        return result
 
     def _shapes(self, batch):
         """The shapes to capture: those of the batch, but for what input_spec leaves open."""
@@ -166,7 +212,11 @@ class CompiledStep:
         optimizer.clear_grad(set_to_zero=False)
         try:
             with noting() as exchanging, recording(program), optimizer._taking_rate(rate):
-                value = self._value(inputs)
+                with noting_reads() as self._reads:
+                    try:
+                        value = self._value(inputs)
+                    finally:
+                        self._written = self._reads.settle(put_back=False)
                 _core.backward(value, None, False)
                 gradients = [(p, p.grad) for p in parameters]
                 _core.program_set_role(program, 2)

@@ -115,6 +115,8 @@ bool Builder::has_written(const Tensor& t) {
     first = use_of(state->second).initial;
   else if (auto constant = constants_.find(t.impl()); constant != constants_.end())
     first = p_.constants[constant->second].value;
+  else if (Value* v = value_of(t))
+    first = Ref<Value>::share(v);
   return first && entry(first, true);
 }
 

@@ -228,3 +228,118 @@ def test_a_text_of_a_tensor_is_not_a_result_of_a_whole_graph():
     call = argosy.jit.to_static(lambda x: f"{x.sum()}", full_graph=True)
     with pytest.raises(argosy.jit.transform.CaptureError, match="returns a text of a tensor"):
         call(T([1.0]))
+
+
+def _adds_to(x):
+    x.add_(T(1.0))
+    return x * 2
+
+
+def _sets_elements(x):
+    x[0] = 5.0
+    return x.sum()
+
+
+def _writes_a_view(x):
+    v = x[0:1]
+    v.multiply_(x[1:2])
+    return v * 1
+
+
+def _writes_in_a_branch(x):
+    if x.sum() > 20:
+        x.multiply_(T([2.0, 3.0, 4.0]))
+    return x + 1
+
+
+def _writes_none(x):
+    y = x * 1
+    y.add_(T(1.0))
+    return y, x
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("full_graph", [True, False])
+@pytest.mark.parametrize("learns", [True, False])
+@pytest.mark.parametrize(
+    "function", [_adds_to, _sets_elements, _writes_a_view, _writes_in_a_branch, _writes_none]
+)
+def test_arguments_that_are_written_keep_it(function, learns, full_graph):
+    seen = []
+    for call in (function, argosy.jit.to_static(function, full_graph=full_graph)):
+        for values in ([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]):
+            leaf = T(values, stop_gradient=not learns)
+            x = leaf * 3
+            view = x[1:]
+            made = call(x)
+            made = made if isinstance(made, tuple) else (made,)
+            seen.append([v.tolist() for v in (*made, x, view)] + [x.stop_gradient])
+            if learns:
+                (x.sum() * 2 + made[0].sum()).backward()
+                seen[-1].append(leaf.grad.tolist())
+    assert seen[:2] == seen[2:]
+
+
+def _fills_a_list(xs):
+    xs.append(xs[0] * 2)
+    return xs[0] + 1
+
+
+def _fills_a_dict(xs):
+    xs["y"] = xs["x"] * 2
+    return xs["x"] + 1
+
+
+def _fills_a_default(x, seen=[]):  # noqa: B006
+    seen.append(x * 2)
+    return x + len(seen)
+
+
+_found = None
+
+
+def _sets_a_global(x):
+    global _found
+    _found = x * 2
+    return x + 1
+
+
+@pytest.mark.filterwarnings("ignore:.*runs as Python")
+@pytest.mark.parametrize(
+    "function, given, error",
+    [
+        (_fills_a_list, lambda x: [x], "changes a list or dict that is an argument"),
+        (_fills_a_dict, lambda x: {"x": x}, "changes a list or dict that is an argument"),
+        (_fills_a_default, lambda x: x, "changes a list or dict that is an argument"),
+        (_sets_a_global, lambda x: x, "the global variable '_found'"),
+    ],
+)
+def test_what_a_program_does_not_leave_behind_is_not_captured(function, given, error):
+    call = argosy.jit.to_static(function)
+    for n in (1, 2, 3):
+        x = T([float(n)])
+        argument = given(x)
+        made = call(argument)
+        assert made.tolist() == [n + (n if function is _fills_a_default else 1)]
+        if function is _fills_a_list:
+            assert argument[1].tolist() == [2 * n]
+        if function is _fills_a_dict:
+            assert argument["y"].tolist() == [2 * n]
+        if function is _sets_a_global:
+            assert _found.tolist() == [2 * n]
+    with pytest.raises(argosy.jit.transform.CaptureError, match=error):
+        argosy.jit.to_static(function, full_graph=True)(given(T([1.0])))
+
+
+def _extremes(x):
+    return max(x.sum(), 2.0), max(int(x.sum()), 7)
+
+
+def _leaves(x):
+    y = x * 2
+    return y.is_leaf, x.is_leaf, y * 1
+
+
+@pytest.mark.parametrize("function", [_extremes, _leaves])
+def test_what_only_eager_tensors_know_is_not_captured(function):
+    assert _outcomes(function, argosy.jit.to_static(function)) == _outcomes(function, function)

@@ -207,3 +207,83 @@ def test_input_spec_is_checked():
         step(x)
     step(x[:2], y[:2])  # the second argument has no spec: another form of it is another capture
     assert len(step.program_cache) == 2
+
+
+def _hook_later(model, optimizer):
+    model[0].register_forward_post_hook(lambda layer, x, y: y * 2)
+
+
+def _other_momentum(model, optimizer):
+    model[1]._momentum = 0.1
+
+
+def _clipping_later(model, optimizer):
+    optimizer._grad_clip = argosy.nn.ClipGradByGlobalNorm(0.01)
+
+
+def _other_norm(model, optimizer):
+    optimizer._grad_clip.clip_norm = 0.01
+
+
+def _other_layer(model, optimizer):
+    model[2] = argosy.nn.Tanh()
+
+
+@pytest.mark.parametrize(
+    "change", [_hook_later, _other_momentum, _clipping_later, _other_norm, _other_layer]
+)
+def test_what_changes_between_steps_counts(change):
+    seen = []
+    for captured in (False, True):
+        argosy.seed(1)
+        nn = argosy.nn
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1D(4), nn.ReLU(), nn.Linear(4, 1))
+        clip = nn.ClipGradByGlobalNorm(0.5) if change is _other_norm else None
+        optimizer = argosy.optimizer.SGD(0.1, parameters=model.parameters(), grad_clip=clip)
+        loss, losses = nn.MSELoss(), []
+        step = argosy.jit.compile_step(model, loss, optimizer)
+        for k in range(5):
+            if k == 2:
+                change(model, optimizer)
+            x = argosy.to_tensor(np.random.RandomState(k).randn(4, 3).astype("float32"))
+            y = x.sum(1, keepdim=True)
+            if captured:
+                losses.append(float(step(x, y)))
+                continue
+            value = loss(model(x), y)
+            value.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            losses.append(float(value))
+        seen.append([losses] + [t.numpy() for t in model.state_dict().values()])
+    for eager, compiled in zip(*seen):
+        np.testing.assert_allclose(compiled, eager, rtol=1e-4, atol=1e-6)
+
+
+def test_state_that_changes_in_each_step_is_told():
+    layer, scale = argosy.nn.Linear(2, 1), [1]
+    sgd = argosy.optimizer.SGD(0.0, parameters=layer.parameters())
+    step = argosy.jit.compile_step(lambda x: (layer(x) * scale[0]).mean(), None, sgd)
+    x = argosy.ones([1, 2])
+    with pytest.warns(UserWarning, match="captured 8 times for state that it reads.*scale"):
+        for k in range(1, 10):
+            scale[0] = k
+            assert float(step(x)) == pytest.approx(k * float(layer(x)), rel=1e-5)
+
+
+def test_python_state_that_a_step_changes_is_told():
+    class Counting(nn.Layer):
+        steps = 0
+
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(2, 1)
+
+        def forward(self, x):
+            self.steps = self.steps + 1
+            return self.linear(x).mean()
+
+    model = Counting()
+    step = jit.compile_step(model, None, optimizer.SGD(0.1, parameters=model.parameters()))
+    with pytest.warns(UserWarning, match=r"changes Python state that it reads \(.*steps"):
+        step(argosy.ones([1, 2]))

@@ -312,10 +312,17 @@ def _extreme(python, name):
     def choose(*args, **kwargs):
         values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         if not kwargs and len(values) > 1 and any(map(builders.decides, values)):
+            kinds = set(map(builders.number_kind, values))
+            if len(kinds) > 1:
+                refuse(
+                    CaptureError(
+                        f"{name} chooses among tensors and numbers, which only a run knows"
+                    )
+                )
             result = values[0]
             for v in values[1:]:
                 result = builders.extreme(name, result, v)
-            return result
+            return builders.tagged(result, kinds.pop())
         return python(*args, **kwargs)
 
     return choose
@@ -365,8 +372,13 @@ _BUILTINS = {
 }
 
 
+_OF_EAGER_TENSORS = {"is_leaf", "grad_fn", "inplace_version"}
+
+
 def attr(x, name):
     """x, whose attribute `name` is read next."""
+    if name in _OF_EAGER_TENSORS and exact_numbers() and builders.decides(x):
+        refuse(CaptureError(f"it asks for {name} of a tensor, which a Program does not know"))
     reads.note_attribute(x, name)
     return x
 
