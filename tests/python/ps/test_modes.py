@@ -19,7 +19,9 @@ LIMIT = 240
 
 
 class Job:
-    def __init__(self, mode, servers=1, workers=2, environ=(), program=PROGRAM, of_workers=(), **settings):
+    def __init__(
+        self, mode, servers=1, workers=2, environ=(), program=PROGRAM, of_workers=(), **settings
+    ):
         at = [f"127.0.0.1:{port}" for port in ports.pick(servers + workers)]
         base = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "TRAINING_"))}
         base.update(environ)
