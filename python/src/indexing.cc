@@ -324,6 +324,9 @@ PyObject* getitem(PyObject* self, PyObject* key) {
 
 // value as a tensor of x's dtype.
 Tensor value_for(PyObject* value, const Tensor& x) {
+  ARGOSY_CHECK(!PyComplex_Check(value) || is_complex(x.dtype()), type)
+      << "A complex number cannot be written into a tensor of " << x.dtype()
+      << ". Do this: write its real part, or make the tensor complex.";
   Tensor v = is_number(value) ? ops::constant(to_scalar(value), x.dtype(), x.place())
                               : to_tensor(value, x.impl());
   return ops::cast(v, x.dtype());

@@ -164,3 +164,24 @@ def test_diagonals_beyond_the_matrix():
 def test_rows_out_of_range_are_told_by_the_names_that_are_called(call):
     with pytest.raises(IndexError, match=r"\[gather, index_select\] index 5 is out of range"):
         call(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([0, 5]))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.__setitem__(0, 1 + 2j),
+        lambda x: x.__setitem__(argosy.to_tensor([True, False]), 1 + 2j),
+        lambda x: x.fill_(1 + 2j),
+    ],
+)
+def test_complex_numbers_are_not_written_into_real_tensors(write):
+    for dtype in ("float32", "int64", "bool"):
+        x = argosy.zeros([2], dtype)
+        with pytest.raises(
+            TypeError, match=f"complex number .* tensor of {dtype}. Do this: write its"
+        ):
+            write(x)
+        assert not x.any()
+    x = argosy.zeros([2], "complex64")
+    write(x)
+    assert x[0].item() == 1 + 2j
