@@ -4,10 +4,11 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import argosy as paddle
-from argosy import static
+from argosy import inference, static
 
 LOAD = """
 import json, sys
@@ -76,3 +77,34 @@ def test_weights_are_in_memory_once(tmp_path, make):
     # As read and as packed at once would be twice as much. What else there is: one weight, a run.
     assert most < weights * 1.25 + (16 << 20), (most, weights)
     assert held < weights * 1.15 + (12 << 20), (held, weights)
+
+
+class ReadTwice(paddle.nn.Layer):
+    """Weights that are packed in two orders, packed twice in one, and read as they are."""
+
+    def __init__(self):
+        super().__init__()
+        self.matrix = self.create_parameter([96, 96])
+        self.window = self.create_parameter([96, 96, 3, 3])
+
+    def forward(self, x):
+        rows = paddle.matmul(paddle.matmul(x, self.matrix), self.matrix, transpose_y=True)
+        rows = paddle.matmul(rows, self.matrix) + self.matrix.max()
+        image = rows.reshape([1, 8, 4, 96]).transpose([0, 3, 1, 2])
+        conv2d = paddle.nn.functional.conv2d
+        image = conv2d(conv2d(image, self.window, padding=1), self.window, stride=2, padding=1)
+        return conv2d(image, self.window, padding=1), self.window, self.matrix
+
+
+def test_a_weight_that_is_read_again_is_not_dropped(tmp_path):
+    net = ReadTwice()
+    prefix = saved(tmp_path, net, [32, 96], "float32")
+    x = np.random.RandomState(0).rand(32, 96).astype("float32")
+    wanted = [t.numpy() for t in net(paddle.to_tensor(x))]
+    predictor = inference.create_predictor(inference.Config(prefix))
+    predictor.get_input_handle("x").copy_from_cpu(x)
+    for _ in range(2):
+        predictor.run()
+        got = [predictor.get_output_handle(n).copy_to_cpu() for n in predictor.get_output_names()]
+        for a, b in zip(got, wanted, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-4 * np.abs(b).max(), rtol=0)
