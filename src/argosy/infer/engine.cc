@@ -17,20 +17,21 @@ namespace argosy::infer {
 
 using program::Program;
 
+namespace {
+
 // Memory of a model's constants, given out one after the other. Huge pages where the system has
 // them: a run reads every one of them, and finding pages of 4 KB would cost as much as some of the
-// arithmetic. Only what is given out is ever touched, and finish() gives back the rest.
+// arithmetic.
 class Region : public std::enable_shared_from_this<Region> {
  public:
   // Room for `bytes`, or none where the system gives none.
-  explicit Region(size_t bytes) : mapped_(whole_pages(bytes) + kHugePage) {
-    map_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  explicit Region(size_t bytes) : mapped_(bytes + kHugePage) {
+    map_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map_ == MAP_FAILED) return;
     auto* begin = static_cast<char*>(map_);
-    begin_ = at_ = begin + (-reinterpret_cast<uintptr_t>(begin) & (kHugePage - 1));
-    end_ = begin_ + whole_pages(bytes);
-    if (bytes >= kHugePage) ::madvise(begin_, static_cast<size_t>(end_ - begin_), MADV_HUGEPAGE);
+    at_ = begin + (-reinterpret_cast<uintptr_t>(begin) & (kHugePage - 1));
+    end_ = at_ + bytes;
+    if (bytes >= kHugePage) ::madvise(at_, bytes, MADV_HUGEPAGE);
   }
   ~Region() {
     if (map_ != MAP_FAILED) ::munmap(map_, mapped_);
@@ -38,40 +39,27 @@ class Region : public std::enable_shared_from_this<Region> {
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  bool holds(const void* p) const { return p >= begin_ && p < end_; }
   // Uninitialized; undefined where there is not so much room left.
   Tensor take(const Shape& shape, DType dtype) {
-    const size_t bytes = static_cast<size_t>(shape.numel() * item_size(dtype));
+    const auto bytes = whole_lines(static_cast<size_t>(shape.numel() * item_size(dtype)));
     if (bytes > static_cast<size_t>(end_ - at_)) return {};
     using Owner = std::shared_ptr<Region>;
     Tensor t = Tensor::wrap(at_, shape, shape.contiguous_strides(), dtype, {},
                             new Owner(shared_from_this()),
                             [](void* owner) { delete static_cast<Owner*>(owner); });
-    at_ += std::min(whole_lines(bytes), static_cast<size_t>(end_ - at_));
+    at_ += bytes;
     return t;
-  }
-  // Nothing is taken any more.
-  void finish() {
-    if (!begin_) return;
-    char* const used = begin_ + whole_pages(static_cast<size_t>(at_ - begin_));
-    char* const end = static_cast<char*>(map_) + mapped_;
-    if (used == end || ::munmap(used, static_cast<size_t>(end - used)) != 0) return;
-    mapped_ -= static_cast<size_t>(end - used);
-    end_ = used;
   }
 
   static size_t whole_lines(size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
  private:
-  static constexpr size_t kHugePage = size_t{2} << 20, kPage = 4096, kLine = 64;
-  static size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+  static constexpr size_t kHugePage = size_t{2} << 20, kLine = 64;
 
   size_t mapped_;
   void* map_;
-  char *begin_ = nullptr, *end_ = nullptr, *at_ = nullptr;
+  char *end_ = nullptr, *at_ = nullptr;
 };
-
-namespace {
 
 std::vector<std::string> pipeline_without(const char* name, std::span<const std::string> without) {
   std::vector<std::string> list = passes::pipeline(name);
@@ -84,30 +72,39 @@ bool is_dense(const Tensor& t) {
          t.nbytes() > 0;
 }
 
-// For what passes will make of the weights of a model, before they do. Packed weights take a little
-// more than others; where they take more than this, the allocator gives the rest.
-std::shared_ptr<Region> region_for(const Program& p, program::Scope* scope) {
+// Of the weights of a model, before passes make others of them.
+size_t weight_bytes(const Program& p, program::Scope* scope) {
   size_t bytes = 0;
   for (const program::Constant& c : p.constants) bytes += c.tensor.nbytes();
   for (const program::StateUse& s : p.states)
     if (const program::Variable* v = scope ? scope->find(s.state->name) : nullptr)
       if (v->tensor.defined()) bytes += v->tensor.nbytes();
-  return std::make_shared<Region>(2 * bytes);
+  return bytes;
 }
 
 using Addresses = std::unordered_set<const void*>;
 
-// All constants but those at `shared`, to the region; what finds no room there stays.
-void move_out(Program& p, Region* region, const Addresses& shared = {}) {
-  for (program::Constant& c : p.constants) {
-    if (!is_dense(c.tensor) || region->holds(c.tensor.raw()) || shared.contains(c.tensor.raw()))
-      continue;
-    const Tensor to = region->take(c.tensor.shape(), c.tensor.dtype());
-    if (!to.defined()) continue;
-    std::memcpy(to.raw(), c.tensor.raw(), to.nbytes());
-    c.tensor = to;
+// Constants but those at `shared`, where passes leave about as much as was read (`read` bytes),
+// stay where they are: what is packed took the place of weights that are gone, so the allocator's
+// chunks are nearly full, and memory that is touched for the first time is the dearest part of a
+// load. Others leave the chunks, all of them, since a small bias would hold one of many megabytes.
+void settle(Program& p, size_t read, const Addresses& shared = {}) {
+  constexpr size_t kLarge = size_t{32} << 20;  // four chunks of the smallest size
+  const auto moves = [&](const Tensor& t) { return is_dense(t) && !shared.contains(t.raw()); };
+  size_t bytes = 0;
+  for (const program::Constant& c : p.constants)
+    if (moves(c.tensor)) bytes += Region::whole_lines(c.tensor.nbytes());
+  if (bytes < kLarge || bytes < read - read / 8) {
+    const auto region = std::make_shared<Region>(bytes);
+    for (program::Constant& c : p.constants) {
+      if (!moves(c.tensor)) continue;
+      const Tensor to = region->take(c.tensor.shape(), c.tensor.dtype());
+      if (!to.defined()) continue;
+      std::memcpy(to.raw(), c.tensor.raw(), to.nbytes());
+      c.tensor = to;
+    }
   }
-  region->finish();
+  memory::release_cached({});
 }
 
 std::string_view bytes_of(const Tensor& t) {
@@ -207,29 +204,21 @@ Engine::Engine(const Options& options)
     inputs.push_back({v->name, v->dtype, v->shape});
   for (const program::Output& o : program_->outputs)
     outputs.push_back({o.name, o.value->dtype, o.value->shape});
-  const auto region = region_for(*program_, loaded.get());
-  rewrite(*program_, loaded.get(), region.get());
+  const size_t read = weight_bytes(*program_, loaded.get());
+  rewrite(*program_, loaded.get());
   for (const program::StateUse& s : program_->states) writes_state_ = writes_state_ || s.last;
   // Not kept: weights as they were loaded, where all that is needed of them is packed by now.
   if (!program_->states.empty()) scope_ = std::move(loaded);
   loaded = nullptr;
-  // Loading and the passes have filled the allocator's chunks with what is free by now. What stays
-  // leaves them, all of it: a small bias would hold a chunk of many megabytes.
-  move_out(*program_, region.get());
-  memory::release_cached({});
+  settle(*program_, read);
 }
 
-// The scope is the Program's own. Packed weights go to the region, where there is one.
-void Engine::rewrite(Program& p, program::Scope* scope, Region* region) const {
+// The scope is the Program's own.
+void Engine::rewrite(Program& p, program::Scope* scope) const {
   passes::PassContext context;
   context.inference = true;
   context.scope = scope;
   context.owns_scope = true;
-  if (region)
-    context.constants = [region](const Shape& shape, DType dtype) {
-      const Tensor t = region->take(shape, dtype);
-      return t.defined() ? t : Tensor::empty(shape, dtype);
-    };
   passes::run_pipeline(p, load_passes_, context);
 }
 
@@ -323,13 +312,13 @@ Engine::SharedProgram Engine::build(const Needs& needs, std::span<const Tensor> 
     before = programs_.newest();
   }
   if (!before) before = program_;
-  auto region = region_for(p, model.scope.get());
-  // Most of what is packed is a copy of what the Program before has, and does not stay.
-  rewrite(p, model.scope.get(), before ? nullptr : region.get());
+  const size_t read = weight_bytes(p, model.scope.get());
+  rewrite(p, model.scope.get());
   ARGOSY_CHECK(p.states.empty(), not_implemented)
       << "[infer] the model keeps state, which a Program for other sizes of its inputs would not "
          "share. Do this: feed the sizes that it was saved for.";
-  move_out(p, region.get(), before ? share_constants(p, *before) : Addresses());
+  // Most of what is packed is a copy of what the Program before has, and does not stay.
+  settle(p, read, before ? share_constants(p, *before) : Addresses());
   return std::move(model.program);
 }
 

@@ -13,8 +13,6 @@ struct Choice {
   std::vector<std::pair<size_t, Tensor>> values;  // that inputs must have: the Program is for these
 };
 
-class Region;
-
 // What the clones of a predictor share: the rewritten Program with its weights, and plans by the
 // forms of inputs. Where what is fed decides the Program, there is one for each form that does,
 // with the weights of the one before where they are the same. Thread safe.
@@ -42,7 +40,7 @@ class Engine {
   using Needs = std::vector<Source::Need>;
   using SharedProgram = std::shared_ptr<program::Program>;
 
-  void rewrite(program::Program& p, program::Scope* scope, Region* region) const;
+  void rewrite(program::Program& p, program::Scope* scope) const;
   Needs needs() const ARGOSY_EXCLUDES(mutex_);
   Needs misfits(std::span<const Tensor> feeds) const;
   SharedProgram program_for(std::span<const Tensor> feeds) ARGOSY_EXCLUDES(mutex_);

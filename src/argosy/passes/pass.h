@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,8 +29,6 @@ struct ARGOSY_API PassContext {
   bool texts = false;   // report the Program before and after each pass that changed it
   // Nobody else looks at `scope`: the tensor of what becomes a constant leaves it.
   bool owns_scope = false;
-  // Gives memory for what passes make of constants once and for all; empty: the allocator does.
-  std::function<Tensor(const Shape&, DType)> constants;
   // Of single passes, "pass.option" = value, see the docs of each.
   std::vector<std::pair<std::string, std::string>> options;
 

@@ -50,6 +50,8 @@ Rewriter::Rewriter(Program& p) : p_(p), uses_(program::count_uses(p)) {
 Rewriter::~Rewriter() {
   // After an error inside a visit: nothing is lost.
   while (!places_.empty()) leave();
+  if (dropped_)
+    std::erase_if(p_.constants, [](const program::Constant& c) { return !c.tensor.defined(); });
 }
 
 // v leaves, and what it is a view of.
@@ -311,6 +313,13 @@ void Rewriter::set_operands(Operation& o, std::vector<Ref<Value>> operands,
   o.operands = std::move(operands);
   o.attr_operands = attr_operands;
   changed_ = true;
+}
+
+void Rewriter::drop(const Ref<Value>& v) {
+  if (v->id >= constant_at_.size() || constant_at_[v->id] < 0 || uses(v) || leaves(v)) return;
+  p_.constants[static_cast<size_t>(constant_at_[v->id])].tensor = Tensor();
+  constant_at_[v->id] = -1;
+  dropped_ = true;
 }
 
 void Rewriter::erase() {

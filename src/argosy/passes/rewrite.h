@@ -134,6 +134,9 @@ class ARGOSY_API Rewriter {
                     op::AttrBox attrs);
   // A constant, as a value of the current block.
   Ref<Value> constant(const Tensor& t);
+  // Lets go of the memory of the constant v at once, if nobody uses it any more, instead of when
+  // dead_code comes: what is made next can have it. REQUIRES: nothing will use v.
+  void drop(const Ref<Value>& v);
   // Makes `inner`, a block of the current operation, part of the current block: its operations are
   // visited next, its arguments are the values given, and so the results are its yields. Drops the
   // operation.
@@ -172,7 +175,7 @@ class ARGOSY_API Rewriter {
   std::vector<Ref<Value>> replaced_;  // by id: what stands in
   std::vector<int32_t> constant_at_;  // by id: place in p_.constants, -1 for others
   std::vector<std::unique_ptr<Place>> places_;
-  bool changed_ = false;
+  bool changed_ = false, dropped_ = false;
 };
 
 }  // namespace argosy::passes

@@ -269,7 +269,7 @@ def test_memory_can_be_given_back(linear):
     np.testing.assert_array_equal(answer(predictor, x), first)
 
 
-def test_no_weight_of_a_loaded_model_is_in_the_allocator(tmp_path):
+def test_no_weight_of_a_small_model_is_in_the_allocator(tmp_path):
     nn, device = paddle.nn, paddle.device
     net = nn.Sequential(
         nn.Conv2D(3, 64, 3), nn.BatchNorm2D(64), nn.ReLU(), nn.Conv2D(64, 256, 3),

@@ -211,16 +211,6 @@ bool can_pack(const PackedLinearAttrs& a) {
 bool can_pack(const PackedConvAttrs& a) {
   return packed_bytes(a) > 0;
 }
-void pack_to(void* packed, const Tensor& w, const PackedLinearAttrs& a) {
-  ARGOSY_INVARIANT(w.shape() == Shape({a.in, a.out}) && w.dtype() == DType::float32);
-  cpu::pack_linear(a.in, a.out, w.data<float>(), w.strides()[0], w.strides()[1], packed);
-}
-void pack_to(void* packed, const Tensor& weight, const PackedConvAttrs& a) {
-  const Tensor w = op::contiguous(weight);
-  ARGOSY_INVARIANT(w.shape() == Shape({a.out, a.in / a.groups, a.kernel[0], a.kernel[1]}) &&
-                   w.dtype() == DType::float32);
-  cpu::pack_conv(form_of(a), w.data<float>(), packed);
-}
 Tensor pack(const Tensor& weight, const PackedLinearAttrs& a) {
   return pack_linear_op(weight, a);
 }

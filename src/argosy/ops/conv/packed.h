@@ -35,9 +35,6 @@ ARGOSY_API bool can_pack(const PackedConvAttrs& a);
 // Bytes of weights that are packed; 0 where there is no such order.
 ARGOSY_API int64_t packed_bytes(const PackedLinearAttrs& a);
 ARGOSY_API int64_t packed_bytes(const PackedConvAttrs& a);
-// What the ops pack_linear and pack_conv2d give, written to memory of that many bytes.
-ARGOSY_API void pack_to(void* packed, const Tensor& weight, const PackedLinearAttrs& a);
-ARGOSY_API void pack_to(void* packed, const Tensor& weight, const PackedConvAttrs& a);
 // The ops pack_linear and pack_conv2d.
 ARGOSY_API Tensor pack(const Tensor& weight, const PackedLinearAttrs& a);
 ARGOSY_API Tensor pack(const Tensor& weight, const PackedConvAttrs& a);

@@ -26,7 +26,7 @@ constexpr int64_t kTypical = 28;
 
 class ChannelsLast {
  public:
-  ChannelsLast(Program& p, const PassContext& c) : r_(p), packer_(c) {}
+  explicit ChannelsLast(Program& p) : r_(p) {}
 
   bool run() {
     r_.walk([&](Operation& o) { visit(o); });
@@ -165,10 +165,12 @@ class ChannelsLast {
                         {is_last ? o.operands[0] : last(o.operands[0]), packed, bias, nullptr},
                         box(*a));
     }
+    const Ref<Value> read = o.operands[1];
     if (is_last)
       finish_as_is(o, made->results[0]);
     else
       finish(o, made->results[0]);
+    r_.drop(read);
   }
 
   // --- what follows ---
@@ -291,8 +293,8 @@ class ChannelsLast {
   Packer packer_;
 };
 
-bool run(Program& p, const PassContext& c) {
-  return ChannelsLast(p, c).run();
+bool run(Program& p, const PassContext&) {
+  return ChannelsLast(p).run();
 }
 
 ARGOSY_PASS(channels_last, Rounding::changed,

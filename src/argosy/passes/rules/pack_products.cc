@@ -27,7 +27,7 @@ namespace {
 
 class Linears {
  public:
-  Linears(Program& p, const PassContext& c) : r_(p), packer_(c) {}
+  explicit Linears(Program& p) : r_(p) {}
 
   bool run() {
     r_.walk([&](Operation& o) {
@@ -56,7 +56,9 @@ class Linears {
     constexpr int64_t kLeast = 64 * 64;  // elements; for less there are faster kernels
     if (Operation* packed = packer_.linear(r_, o.operands[0], value, weight, bias, kLeast)) {
       r_.stand_in(o.results[0], packed->results[0]);
+      const Ref<Value> read = value;  // an operand of what is erased
       r_.erase();
+      r_.drop(read);
     }
   }
 
@@ -64,8 +66,8 @@ class Linears {
   Packer packer_;
 };
 
-bool run(Program& p, const PassContext& c) {
-  return Linears(p, c).run();
+bool run(Program& p, const PassContext&) {
+  return Linears(p).run();
 }
 
 ARGOSY_PASS(pack_products, Rounding::changed,

@@ -11,8 +11,6 @@ namespace argosy::passes {
 
 class Packer {
  public:
-  explicit Packer(const PassContext& context) : context_(context) {}
-
   // An operation packed_linear before the current one; null where there is none, and for weights of
   // fewer elements than `least`.
   Operation* linear(Rewriter& r, const Ref<Value>& x, const Ref<Value>& weight_value,
@@ -24,20 +22,11 @@ class Packer {
   Ref<Value> once(Rewriter& r, const Ref<Value>& value, const std::string& key,
                   const Tensor& weight, const Attrs& a) {
     auto& kept = packed_[{value->id, key}];
-    if (!kept) kept = r.constant(packed(weight, a));
+    if (!kept) kept = r.constant(ops::pack(weight, a));
     return kept;
   }
 
  private:
-  template <class Attrs>
-  Tensor packed(const Tensor& weight, const Attrs& a) const {
-    if (!context_.constants) return ops::pack(weight, a);
-    const Tensor made = context_.constants({ops::packed_bytes(a)}, DType::uint8);
-    ops::pack_to(made.raw(), weight, a);
-    return made;
-  }
-
-  const PassContext& context_;
   std::map<std::pair<uint32_t, std::string>, Ref<Value>> packed_;
 };
 
