@@ -24,6 +24,25 @@ struct HooksOff {
   op::GradMode no_grad{false};
 };
 
+// The first byte of the elements, and the one behind the last.
+std::pair<const char*, const char*> extent(const Tensor& t) {
+  const auto size = static_cast<int64_t>(item_size(t.dtype()));
+  int64_t first = 0, last = size;
+  for (int d = 0; d < t.rank(); ++d) {
+    const int64_t reach = (t.dim(d) - 1) * t.stride(d) * size;
+    (reach < 0 ? first : last) += reach;
+  }
+  const auto* at = static_cast<const char*>(t.raw());
+  return {at + first, at + last};
+}
+bool may_overlap(const Tensor& a, const Tensor& b) {
+  if (a.impl()->storage != b.impl()->storage) return false;
+  if (!a.has_data() || !b.has_data() || a.numel() == 0 || b.numel() == 0) return true;
+  const auto [a_first, a_end] = extent(a);
+  const auto [b_first, b_end] = extent(b);
+  return a_first < b_end && b_first < a_end;
+}
+
 // A value kept for backward, with the version and the form that it had.
 struct Saved {
   Saved() = default;
@@ -74,10 +93,12 @@ class OpNode final : public Node {
     }
   }
 
-  // The op wrote over x: what was saved of that memory is stale if it changed.
+  // The op wrote over x, which had `version`: what was saved of that memory is stale, and so is x
+  // itself where it was another operand, too.
   void saved_before_write(const Tensor& x, uint32_t version) {
     for (Saved& s : ins_)
-      if (s.tensor.defined() && s.tensor.impl()->storage == x.impl()->storage) s.version = version;
+      if (s.tensor.defined() && may_overlap(s.tensor, x))
+        s.version = s.tensor.is(x) ? x.version() - 1 : version;
   }
 
   // x is written next. What was saved of its memory, and is up to date, gets memory of its own.
@@ -265,7 +286,7 @@ void record(const OpDef& op, const op::Inputs& in, const void* attrs, Tensors& o
 void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, uint32_t old_version,
                     const Tensor& x) {
   auto node = make_ref<OpNode>(op, in, attrs);
-  node->saved_before_write(in[0], old_version);
+  node->saved_before_write(x, old_version);
   node->save_outputs(Tensors(x));
   tie(x, Ref<Node>::share(node.get()), 0);
   if (active_hooks) [[unlikely]]

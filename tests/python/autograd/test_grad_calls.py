@@ -106,3 +106,34 @@ def test_an_input_is_named_once():
         argosy.grad(y, [x, x])
     # The gradients of x + y by x and y may be one object, so outputs may be.
     assert argosy.grad([y, y], x)[0].tolist() == [4, 8]
+
+
+OVERWRITTEN = {
+    "itself": lambda x: x.multiply_(x),
+    "its row": lambda x: x.multiply_(x[0]),
+    "what it is a view of": lambda x: x.reshape([-1]).multiply_(x.reshape([-1])),
+    "its transpose": lambda x: x.divide_(x.T),
+    "three times": lambda x: x.lerp_(x, x),
+}
+
+
+@pytest.mark.parametrize("write", OVERWRITTEN.values(), ids=OVERWRITTEN)
+def test_an_operand_that_is_overwritten_has_no_gradient(write):
+    """The gradient needs what it was; Paddle refuses it, too."""
+    leaf = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]], stop_gradient=False)
+    with pytest.raises(RuntimeError, match="overwritten in place since"):
+        write(leaf * 3).sum().backward()
+
+
+def test_an_operand_beside_what_is_overwritten_keeps_its_gradient():
+    leaf = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]], stop_gradient=False)
+    x = leaf * 3
+    row = x[0]
+    row.multiply_(x[1])
+    row.sum().backward()
+    assert leaf.grad.tolist() == [[27, 36], [9, 18]]
+    x = leaf * 3
+    x.add_(x)  # needs no value
+    leaf.clear_grad()
+    x.sum().backward()
+    assert leaf.grad.tolist() == [[6, 6], [6, 6]]
