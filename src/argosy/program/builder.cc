@@ -369,6 +369,8 @@ Draft Builder::end_block(std::span<const Tensor> yields) {
              e.value->producer->op != e.place->producer->op)
       d.views.emplace_back(e.place, e.value);
   }
+  for (auto& [place, value] : d.views)
+    value = now(place);  // it may have been written otherwise since
   d.moved = std::move(open_.back().moved);
   for (size_t i = d.moved.size(); i-- > 0;) point_at(d.moved[i].handle, d.moved[i].before);
   d.saved = std::move(open_.back().saved);
@@ -520,7 +522,7 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
   for (const Draft::Moved& m : body.moved)
     if (m.after) carry(localize(settle(m.before)), m.after);
   for (auto& [place, value] : body.written) carry(localize(now(place)), value);
-  carry_views(cond, body, carry);
+  const std::vector<Ref<Value>> views = carry_views(cond, body, carry);
   const size_t all = o->operands.size();
   for (size_t i = 0; i < body.captures.size(); ++i)
     capture(cond, Ref<Value>(body.captures[i].first));
@@ -559,6 +561,10 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
   for (const Draft::Moved& m : body.moved)
     if (m.after) move_handle(m.handle, made.results[next++]);
   for (auto& [place, value] : body.written) write_outer(place, made.results[next++]);
+  for (const Ref<Value>& place : views) {
+    const Ref<Value> value = made.results[next++];
+    if (place) note(place, value, now(place_of(place->producer->operands[0])));
+  }
   point_moved(body.moved);
   return out;
 }

@@ -163,12 +163,15 @@ class ARGOSY_API Builder {
   void write_outer(const Ref<Value>& place, const Ref<Value>& to);
   void note(const Ref<Value>& place, const Ref<Value>& value, const Ref<Value>& of = {});
   bool keeps_history() const { return as_eager && role == Role::forward; }
+  bool has_history(const Ref<Value>& v) const;
+  Ref<Value> with_history_of(const Ref<Value>& x, const Ref<Value>& values);
   Ref<Value> with_history(const Tensor& x, const Ref<Value>& to);
   bool is_leaf(const Ref<Value>& v);
   void reopen(Draft& draft);
   void close(Draft& draft);
-  void carry_views(Draft& cond, Draft& body,
-                   const std::function<void(const Ref<Value>&, const Ref<Value>&)>& carry);
+  std::vector<Ref<Value>> carry_views(
+      Draft& cond, Draft& body,
+      const std::function<void(const Ref<Value>&, const Ref<Value>&)>& carry);
   std::vector<Ref<Value>> views_of_branches(Draft& then_block, Draft& else_block);
   void point_moved(const std::vector<Draft::Moved>& moved);
 
@@ -193,6 +196,14 @@ class ARGOSY_API Builder {
     ~AsTheyWere() { builder.follow_ = before; }
     Builder& builder;
     bool before;
+  };
+  // While alive, a draft's block is built on.
+  struct Reopened {
+    Reopened(Builder& b, Draft& d) : builder(b), draft(d) { b.reopen(d); }
+    ~Reopened() { builder.close(draft); }
+    Reopened(const Reopened&) = delete;
+    Builder& builder;
+    Draft& draft;
   };
 };
 

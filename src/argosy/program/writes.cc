@@ -75,8 +75,20 @@ Ref<Value> Builder::now(const Ref<Value>& place) {
   if (origin(base) == of) return value;
   // What it is a view of was written since.
   Ref<Value> fresh = view_again(place, base);
+  if (has_history(value) && has_history(place)) fresh = with_history_of(value, fresh);
   note(place, fresh, base);
   return fresh;
+}
+
+// Whether eager mode would keep it, whatever is written to what it is a view of.
+bool Builder::has_history(const Ref<Value>& v) const {
+  return keeps_history() && v->requires_grad && !v->stop && !v->leaf;
+}
+
+Ref<Value> Builder::with_history_of(const Ref<Value>& x, const Ref<Value>& values) {
+  AsTheyWere exact(*this);
+  op::GradMode on(true);
+  return Ref<Value>::share(value_of(ops::with_values(handle(x), handle(values))));
 }
 
 Ref<Value> Builder::settle(const Ref<Value>& v) {
@@ -296,53 +308,66 @@ void Builder::point_moved(const std::vector<Draft::Moved>& moved) {
 }
 
 // Views of outside that a branch has written, which have a history that what they were taken of has
-// not: both branches yield them behind all else, one that leaves both alone as they are.
+// not: both branches yield them behind all else, as they are in its end.
 std::vector<Ref<Value>> Builder::views_of_branches(Draft& then_block, Draft& else_block) {
   std::vector<Ref<Value>> places;
   Draft* drafts[] = {&then_block, &else_block};
   const auto entry_in = [](const auto& list, const Ref<Value>& place) {
     return std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.first == place; });
   };
-  const auto alone = [&](const Draft& d, Ref<Value> place) {
-    while (is_view(place->producer)) place = place_of(place->producer->operands[0]);
-    return entry_in(d.written, place) == d.written.end();
-  };
   for (const Draft* d : drafts)
-    for (const auto& [place, value] : d->views) {
-      bool both = std::find(places.begin(), places.end(), place) == places.end();
-      for (const Draft* other : drafts)
-        both &= entry_in(other->views, place) != other->views.end() || alone(*other, place);
-      if (both) places.push_back(place);
-    }
+    for (const auto& [place, value] : d->views)
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
   for (Draft* d : drafts)
     for (const Ref<Value>& place : places) {
       const auto own = entry_in(d->views, place);
-      d->block->yields.push_back(own != d->views.end() ? own->second
-                                                       : capture(*d, localize(now(place))));
+      if (own != d->views.end()) {
+        d->block->yields.push_back(own->second);
+        continue;
+      }
+      const Ref<Value> before = localize(now(place));
+      Reopened block(*this, *d);
+      open_.back().block->yields.push_back(localize(now(place_of(before))));
     }
   return places;
 }
 
 // What a loop reads of views that were taken outside, of what its body writes: each round has it as
-// the round before has left it.
-void Builder::carry_views(Draft& cond, Draft& body,
-                          const std::function<void(const Ref<Value>&, const Ref<Value>&)>& carry) {
-  if (body.written.empty() || !follow_) return;
+// the round before has left it. So it is with views that it writes and that have a history that
+// what they were taken of has not. Gives for each that is carried its place if it has such a
+// history, or null.
+std::vector<Ref<Value>> Builder::carry_views(
+    Draft& cond, Draft& body,
+    const std::function<void(const Ref<Value>&, const Ref<Value>&)>& carry) {
+  std::vector<Ref<Value>> places;
+  if (body.written.empty() || !follow_) return places;
   std::vector<Ref<Value>> read;
   for (const Draft* d : {&body, &cond})
     for (const auto& [outer, argument] : d->captures)
       if (is_view(place_of(outer)->producer) &&
           std::find(read.begin(), read.end(), outer) == read.end())
         read.push_back(outer);
-  std::vector<std::pair<Ref<Value>, Ref<Value>>> views;
-  if (read.empty()) return;
-  reopen(body);
-  for (const Ref<Value>& outer : read) {
-    Ref<Value> value = now(place_of(outer));
-    if (value->block == &top()) views.emplace_back(outer, value);
+  for (const auto& [place, value] : body.views) {
+    const Ref<Value> before = localize(now(place));
+    if (std::find(read.begin(), read.end(), before) == read.end()) read.push_back(before);
   }
-  close(body);
-  for (const auto& [outer, value] : views) carry(outer, value);
+  std::vector<std::pair<Ref<Value>, Ref<Value>>> views;
+  if (read.empty()) return places;
+  {
+    Reopened block(*this, body);
+    for (const Ref<Value>& outer : read) {
+      Ref<Value> value = now(place_of(outer));
+      if (value->block == &top()) views.emplace_back(outer, value);
+    }
+  }
+  for (const auto& [outer, value] : views) {
+    carry(outer, value);
+    const Ref<Value> place = place_of(outer);
+    const bool own = std::any_of(body.views.begin(), body.views.end(),
+                                 [&](const auto& view) { return view.first == place; });
+    places.push_back(own ? place : nullptr);
+  }
+  return places;
 }
 
 // --- leaves ---

@@ -222,6 +222,13 @@ def test_a_job_follows_another_at_its_place():
             assert "RanksDisagreeError" in rank.text, rank.text
 
 
+def test_who_comes_while_others_of_the_job_before_are_there():
+    """The store of that job does not take it, though it is still there: it calls again."""
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_COMM_TIMEOUT": "60"}
+    environ["PADDLE_MASTER"] = f"127.0.0.1:{ports.pick(1)[0]}"
+    well(ranks.start("meets_again", 2, environ=environ), 100)
+
+
 @pytest.mark.parametrize("engine", ["tcp", ""])
 @pytest.mark.parametrize("number", ["2", "-1"])
 def test_a_number_that_no_process_can_have(engine, number):

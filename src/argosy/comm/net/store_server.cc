@@ -78,8 +78,16 @@ void StoreServer::run_for_clients(double first, int ranks) {
   }
 }
 
+bool StoreServer::ending() const {
+  if (!ranks_ || static_cast<int>(watched_.size()) < ranks_) return false;
+  return std::count_if(clients_.begin(), clients_.end(),
+                       [](const auto& c) { return c->rank >= 0 && !c->bye; }) < ranks_;
+}
+
 void StoreServer::turn() {
-  std::vector<pollfd> fds{{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  // Whoever is not taken any more calls again, when this store has gone.
+  const short calls = ending() ? 0 : POLLIN;
+  std::vector<pollfd> fds{{listener_.get(), calls, 0}, {wake_.get(), POLLIN, 0}};
   for (const auto& c : clients_)
     fds.push_back(
         {c->socket.get(), static_cast<short>(POLLIN | (c->out.empty() ? 0 : POLLOUT)), 0});
@@ -87,9 +95,7 @@ void StoreServer::turn() {
   for (size_t i = 0; i + 2 < fds.size(); ++i)
     if (fds[i + 2].revents & (POLLIN | POLLHUP | POLLERR)) receive(*clients_[i]);
   drop_closed();
-  if (over())
-    return;  // who calls now is of the next job at this address: not taken, it calls again
-  if (fds[0].revents) accept_clients();
+  if (fds[0].revents && !ending()) accept_clients();
   look_at_clock();
   for (auto& c : clients_) flush(*c);
   drop_closed();

@@ -52,9 +52,10 @@ class ARGOSY_API StoreServer {
   void flush(Client& c);
   void look_at_clock();
   void drop_closed();
-  bool over() const {
-    return ranks_ && static_cast<int>(watched_.size()) >= ranks_ && clients_.empty();
-  }
+  // All ranks of the job have come, and one has gone or said so: who calls now is of the next job
+  // at this address.
+  bool ending() const;
+  bool over() const { return ending() && clients_.empty(); }
 
   const Fd listener_;
   const Fd wake_;

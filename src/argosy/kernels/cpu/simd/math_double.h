@@ -2,9 +2,9 @@
 
 #include "argosy/kernels/cpu/simd/math.h"
 
-// The functions of math.h for double results: within 2 units in the last place (erfinv, asin, acos,
-// tanh, sinh and tan within 4), without branches or calls, so that loops over them vectorize.
-// Polynomials are Chebyshev fits of the functions named.
+// The functions of math.h for double results: within 2 units in the last place (log1p, expm1, tan,
+// asin, acos, and the hyperbolic ones but cosh within 4, erfinv within 8), without branches or
+// calls, so that loops over them vectorize. Polynomials are Chebyshev fits of the functions named.
 namespace argosy::cpu::ARGOSY_ISA {
 inline namespace vectors {
 
