@@ -163,13 +163,14 @@ class CompiledStep:
             if found is None and len(self.program_cache) >= _MOST_FORMS:
                 oldest = next(iter(self.program_cache))
                 del self.program_cache[oldest], self._read[oldest]
-            found = self.program_cache[key] = self._capture(batch)
-            self._read[key] = _Read(self._reads, self._written, found[0], read)
+            found = self._capture(batch)
+            read = _Read(self._reads, self._written, found[0], read)  # its warnings may be errors
+            self.program_cache[key], self._read[key] = found, read
         program, fetches = found
         for layer in self._exchanging:
             layer._begin_step()
         result = execute(program, [*batch, self._current_rate()], fetches)[0]
-        self._read[key].leave()
+        read.leave()
         return result
 
     def _shapes(self, batch):
