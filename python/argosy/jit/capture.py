@@ -82,6 +82,7 @@ class Captured:
     _trained = ([], b"")  # tensors of outside that it reads, and which of them need no gradient
     numbers = None  # what NumbersRead found
     _outside = ()  # tensors of outside that it reads, if it writes inputs
+    _written_outside = ()  # tensors of outside that it writes
 
     def __init__(self, program, inputs, outputs, structure, exchanging=()):
         self.program = program
@@ -150,15 +151,18 @@ class Captured:
             feeds[i].is_leaf and not feeds[i].stop_gradient and _core.is_grad_enabled()
             for i in self.leaves_refused
         )
-        return refused or (bool(self.changed_inputs) and self._has_names_for_changed(feeds))
+        return refused or (
+            bool(self.changed_inputs or self._written_outside) and self._has_other_names(feeds)
+        )
 
-    def _has_names_for_changed(self, feeds):
+    def _has_other_names(self, feeds):
+        """Whether an input is a tensor of outside that the function writes, or one that it writes is another input
+        or a tensor of outside; or part of these."""
         for i, _ in self.changed_inputs:
             shares = feeds[i]._is_shared_buffer_with
-            others = itertools.chain(feeds[:i], feeds[i + 1 :], self._outside)
-            if any(map(shares, others)):
+            if any(map(shares, itertools.chain(feeds[:i], feeds[i + 1 :], self._outside))):
                 return True
-        return False
+        return any(any(map(t._is_shared_buffer_with, feeds)) for t in self._written_outside)
 
     def _needs_grad(self):
         if self._grad_free is None:
@@ -431,6 +435,8 @@ def capture(function, args, kwargs, symbols, program):
     captured.leaves_refused = _core.program_written_inputs(program)
     captured.numbers = NumbersRead.of(program)
     captured._outside = _core.program_read_tensors(program) if changed else ()
+    states = _core.program_bound_states(program)
+    captured._written_outside = [tensor for tensor, _, written in states if written]
     if _core.is_grad_enabled():
         tensors = _core.program_read_tensors(program)
         captured._trained = tensors, _core.stop_gradients(tensors)

@@ -67,6 +67,24 @@ def test_an_argument_that_is_a_tensor_of_outside(full_graph, persistable):
     assert got == _run(function, lambda: (T([5.0, 6.0]),)) + _run(function, lambda: (kept,))
 
 
+@pytest.mark.parametrize("persistable", [False, True])
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_an_argument_that_is_a_tensor_of_outside_that_is_written(full_graph, persistable):
+    kept = T([1.0, 2.0])
+    kept.persistable = persistable
+
+    def function(x):
+        kept.add_(argosy.ones_like(kept))
+        return x * 1, kept * 2
+
+    call = argosy.jit.to_static(function, full_graph=full_graph)
+    seen = []
+    for run in (call, function):
+        kept.set_value(T([1.0, 2.0]))
+        seen.append([_run(run, lambda: (x,)) for x in (T([5.0, 6.0]), kept, kept[0:1])])
+    assert seen[0] == seen[1]
+
+
 def test_tensors_of_their_own_run_as_a_program():
     runs = []
 
