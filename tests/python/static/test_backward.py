@@ -152,7 +152,9 @@ def test_a_refused_gradient_leaves_the_program_as_it_was(loop):
     (g,) = static.gradients(total, x)
     with pytest.raises(NotImplementedError, match="no second derivative"):
         static.gradients((g * g).sum(), x)
-    y = static.nn.fc(x.sum([1, 2]).unsqueeze(0), 1, weight_attr=argosy.ParamAttr("w"), bias_attr=False)
+    y = static.nn.fc(
+        x.sum([1, 2]).unsqueeze(0), 1, weight_attr=argosy.ParamAttr("w"), bias_attr=False
+    )
     ops = static.default_main_program().clone(for_test=True).global_block().ops
     assert "w" in [name for o in ops for name in o.input_arg_names]
     exe = static.Executor()
