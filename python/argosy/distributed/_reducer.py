@@ -84,8 +84,8 @@ class _Plan:
         self.stale = False
 
     def _in_parts(self, parameters, order):
-        """Ends of parts by place in `early`. What they would wait for goes after them, if it is small or comes
-        right before, as the gradient of a bias does."""
+        """Ends of parts by place in `early`. What they would wait for goes after them, if it is small, or comes
+        right before and is not large, as the gradient of a bias."""
 
         def size_of(bucket):
             items = [_Planned(i, parameters[i], self.dtypes[i]) for i in bucket]
@@ -105,7 +105,8 @@ class _Plan:
             place = first = self.early.index(bucket)
             while first > 0:
                 before = self.early[first - 1]
-                if sizes[before[0]] >= _SMALL and comes[before[-1]] + 1 < comes[bucket[0]]:
+                next_to_it = comes[before[-1]] + 1 == comes[bucket[0]]
+                if sizes[before[0]] >= (_LEAST if next_to_it else _SMALL):
                     break
                 first -= 1
             self.early.insert(first, self.early.pop(place))

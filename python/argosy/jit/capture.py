@@ -1,6 +1,7 @@
 """Calls of Python functions recorded as Programs, and these run with the gradient of eager mode."""
 
 import contextlib
+import itertools
 
 from argosy import _core
 from argosy._capturing import (  # noqa: F401
@@ -80,6 +81,8 @@ class Captured:
     changed_inputs = ()  # numbers of inputs that it writes in place, and of what they become, behind outputs
     _trained = ([], b"")  # tensors of outside that it reads, and which of them need no gradient
     numbers = None  # what NumbersRead found
+    _outside = ()  # tensors of outside that it reads, if it writes inputs
+    _written_outside = ()  # tensors of outside that it writes
 
     def __init__(self, program, inputs, outputs, structure, exchanging=()):
         self.program = program
@@ -142,11 +145,24 @@ class Captured:
         return names + [f"{t.name}.stop_gradient" for t, a, b in zip(tensors, flags, now) if a != b]
 
     def refuses(self, feeds):
-        """Whether the function writes in place into one of these that eager mode does not let it write."""
-        return bool(self.leaves_refused) and any(
+        """Whether the function writes in place into one of these that eager mode does not let it write, or whose
+        memory it has by another name, too: what it reads there would not be what it has written."""
+        refused = bool(self.leaves_refused) and any(
             feeds[i].is_leaf and not feeds[i].stop_gradient and _core.is_grad_enabled()
             for i in self.leaves_refused
         )
+        return refused or (
+            bool(self.changed_inputs or self._written_outside) and self._has_other_names(feeds)
+        )
+
+    def _has_other_names(self, feeds):
+        """Whether an input is a tensor of outside that the function writes, or one that it writes is another input
+        or a tensor of outside; or part of these."""
+        for i, _ in self.changed_inputs:
+            shares = feeds[i]._is_shared_buffer_with
+            if any(map(shares, itertools.chain(feeds[:i], feeds[i + 1 :], self._outside))):
+                return True
+        return any(any(map(t._is_shared_buffer_with, feeds)) for t in self._written_outside)
 
     def _needs_grad(self):
         if self._grad_free is None:
@@ -247,10 +263,11 @@ class _Split:
 
 class NumbersRead:
     """Tensors of outside whose numbers Python, or an argument that takes numbers only, read while a function was
-    captured, each with its version and bytes: the Program is one for these numbers."""
+    captured, each with what changes when it is written or given other memory, and its bytes: the Program is one for
+    these numbers."""
 
     def __init__(self, tensors):
-        self._read = [[t, t.inplace_version, t.numpy().tobytes()] for t in tensors]
+        self._read = [[t, self._state_of(t), t.numpy().tobytes()] for t in tensors]
 
     @staticmethod
     def of(program):
@@ -267,13 +284,18 @@ class NumbersRead:
         return [f"the numbers of {read[0].name}" for read in self._read if not self._same(read)]
 
     @staticmethod
-    def _same(read):
-        tensor, version, data = read
-        if tensor.inplace_version == version:
+    def _state_of(tensor):
+        return tensor.inplace_version, tensor.data_ptr()
+
+    @classmethod
+    def _same(cls, read):
+        tensor, state, data = read
+        now = cls._state_of(tensor)
+        if now == state:
             return True
         if tensor.numpy().tobytes() != data:
             return False
-        read[1] = tensor.inplace_version
+        read[1] = now
         return True
 
 
@@ -412,6 +434,9 @@ def capture(function, args, kwargs, symbols, program):
     captured.left_in, captured.extra, captured.changed_inputs = left, extra, changed
     captured.leaves_refused = _core.program_written_inputs(program)
     captured.numbers = NumbersRead.of(program)
+    captured._outside = _core.program_read_tensors(program) if changed else ()
+    states = _core.program_bound_states(program)
+    captured._written_outside = [tensor for tensor, _, written in states if written]
     if _core.is_grad_enabled():
         tensors = _core.program_read_tensors(program)
         captured._trained = tensors, _core.stop_gradients(tensors)

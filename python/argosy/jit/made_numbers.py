@@ -102,19 +102,26 @@ def tagged(fresh, kind):
     return fresh
 
 
-def plain(x):
-    """The tensor of a number, with the dtype that Python numbers have as tensors; lists and the like by element."""
+def plain(x, real):
+    """The tensor of a number, a float as one of the dtype `real`; lists and the like by element."""
     if isinstance(x, MadeNumber):
-        return (
-            tensor.cast(_tensor_of(x), _core.get_default_dtype())
-            if x.kind is float
-            else _tensor_of(x)
-        )
+        return tensor.cast(_tensor_of(x), real) if x.kind is float else _tensor_of(x)
     if type(x) in (list, tuple) and any(map(_holds_one, x)):
-        return type(x)(map(plain, x))
+        return type(x)(plain(v, real) for v in x)
     if type(x) is dict and any(map(_holds_one, x.values())):
-        return {k: plain(v) for k, v in x.items()}
+        return {k: plain(v, real) for k, v in x.items()}
     return x
+
+
+def _is_double(x):
+    """Whether an argument, or an element of it, is a float64 tensor or names that dtype."""
+    if isinstance(x, MadeNumber):
+        return False
+    if isinstance(x, Tensor):
+        return x.dtype == _core.float64
+    if type(x) in (list, tuple):
+        return any(map(_is_double, x))
+    return x is _core.float64 or (type(x) is str and x in ("float64", "double"))
 
 
 def _holds_one(x):
@@ -131,11 +138,16 @@ def _tensor_of(x):
 
 
 def taking_tensors(function):
-    """A function of the library, which takes tensors where it is given numbers of tensors."""
+    """A function of the library, which takes tensors where it is given numbers of tensors. A float becomes a
+    float64 where other arguments are: it has its 64 bits there, as Python's have."""
+    owner = getattr(function, "__self__", None)
 
     def call(*args, **kwargs):
         if any(map(_holds_one, args)) or any(map(_holds_one, kwargs.values())):
-            args, kwargs = tuple(map(plain, args)), {k: plain(v) for k, v in kwargs.items()}
+            double = any(map(_is_double, (owner, *args, *kwargs.values())))
+            real = "float64" if double else _core.get_default_dtype()
+            args = tuple(plain(x, real) for x in args)
+            kwargs = {k: plain(v, real) for k, v in kwargs.items()}
         return function(*args, **kwargs)
 
     return call
@@ -222,6 +234,15 @@ def _unary(compute):
 
     return method
 
+
+def _attribute(name):
+    return property(lambda self: _refuse(f"the attribute '{name}' of"))
+
+
+# What numbers and tensors may both have, such as `real`, is another thing of either.
+for _name in {*dir(int), *dir(float)}:
+    if not _name.startswith("_"):
+        setattr(MadeNumber, _name, _attribute(_name))
 
 MadeNumber.__neg__ = _unary(operator.neg)
 MadeNumber.__pos__ = _unary(lambda x: x)

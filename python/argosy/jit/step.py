@@ -155,22 +155,27 @@ class CompiledStep:
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
         key += tuple(p.stop_gradient for p in self._parameters) + (autocast.key(),)
-        clip = getattr(self.optimizer, "_grad_clip", None)
-        key += () if clip is None else (type(clip), frozen(vars(clip)))
-        found = self.program_cache.get(key)
-        read = self._read.get(key)
+        form = key, self._clipping()
+        found, read = self.program_cache.get(form), self._read.get(form)
         if found is None or not read.hold():
             if found is None and len(self.program_cache) >= _MOST_FORMS:
                 oldest = next(iter(self.program_cache))
                 del self.program_cache[oldest], self._read[oldest]
-            found = self.program_cache[key] = self._capture(batch)
-            self._read[key] = _Read(self._reads, self._written, found[0], read)
+            found = self._capture(batch)
+            read = _Read(self._reads, self._written, found[0], read)  # its warnings may be errors
+            form = key, self._clipping()  # which may keep what it has seen
+            self.program_cache[form], self._read[form] = found, read
         program, fetches = found
         for layer in self._exchanging:
             layer._begin_step()
         result = execute(program, [*batch, self._current_rate()], fetches)[0]
-        self._read[key].leave()
+        read.leave()
         return result
+
+    def _clipping(self):
+        """What the optimizer's clipping is."""
+        clip = getattr(self.optimizer, "_grad_clip", None)
+        return () if clip is None else (type(clip), frozen(vars(clip)))
 
     def _shapes(self, batch):
         """The shapes to capture: those of the batch, but for what input_spec leaves open."""

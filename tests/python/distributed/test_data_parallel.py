@@ -237,6 +237,9 @@ def test_the_first_and_the_last_large_gradient_travel_in_parts():
     assert planned(some, large, large, [10], large).early == [[1], [2], [4], [0, 3]]
     assert planned(large, *[[300, 300]] * 5, large).early == [[0], [1, 2, 3, 4], [6], [5]]
     assert parts(large, *[[300, 300]] * 20) == {0: quarters}  # several in the last bucket
+    # What is large travels while the next one is computed.
+    assert planned(large, large, large).early == [[0], [1], [2]]
+    assert planned(large, *[[300, 300]] * 4, large).early == [[0], [1, 2, 3, 4], [5]]
 
 
 def test_small_gradients_travel_together():

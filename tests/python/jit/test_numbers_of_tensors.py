@@ -343,3 +343,61 @@ def _leaves(x):
 @pytest.mark.parametrize("function", [_extremes, _leaves])
 def test_what_only_eager_tensors_know_is_not_captured(function):
     assert _outcomes(function, argosy.jit.to_static(function)) == _outcomes(function, function)
+
+
+def _widest(x):
+    third = float(x.sum()) / 3
+    x[0] = third
+    y = argosy.zeros_like(x).fill_(third)
+    return (
+        *(
+            x.add(third),
+            argosy.clip(x, max=third),
+            argosy.pow(x, third),
+            argosy.full_like(x, third),
+        ),
+        *(argosy.full([1], third, dtype="float64"), argosy.to_tensor(third, dtype=argosy.float64)),
+        *(argosy.full([1], third, "double"), argosy.to_tensor([third, 1.0], dtype="float64")),
+        *(argosy.full([1], third), argosy.to_tensor(third), x, y),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32"])
+def test_a_float_has_its_64_bits_where_an_argument_or_dtype_is_float64(dtype):
+    def run(function):
+        return [(v.dtype, v.tolist()) for v in function(T([0.1, 1.7]).astype(dtype))]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it is captured
+        made = run(argosy.jit.to_static(_widest))
+    assert made == run(_widest)
+
+
+def _parts(x):
+    return x.sum().item().real, x.sum().item().imag
+
+
+def _is_whole(x):
+    return float(x.sum()).is_integer()
+
+
+def _bits(x):
+    return int(x.sum()).bit_length()
+
+
+@pytest.mark.parametrize("function", [_parts, _is_whole, _bits])
+def test_what_numbers_have_and_tensors_call_alike_is_not_captured(function):
+    assert _outcomes(function, argosy.jit.to_static(function)) == _outcomes(function, function)
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_numbers_of_a_tensor_that_is_given_other_memory(full_graph):
+    size = T([2])
+
+    def function(x):
+        return x.reshape([size, -1])
+
+    call = argosy.jit.to_static(function, full_graph=full_graph)
+    for n in (2, 3, 4):
+        size.data = T([n])
+        assert call(argosy.ones([12])).shape == [n, 12 // n]

@@ -1,5 +1,7 @@
 """Captured training steps against the same steps in eager mode."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -287,3 +289,46 @@ def test_python_state_that_a_step_changes_is_told():
     step = jit.compile_step(model, None, optimizer.SGD(0.1, parameters=model.parameters()))
     with pytest.warns(UserWarning, match=r"changes Python state that it reads \(.*steps"):
         step(argosy.ones([1, 2]))
+
+
+def test_warnings_that_are_errors_leave_no_step_behind():
+    class Counting(nn.Layer):
+        steps = 0
+
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(2, 1)
+
+        def forward(self, x):
+            self.steps = self.steps + 1
+            return self.linear(x).mean()
+
+    model = Counting()
+    step = jit.compile_step(model, None, optimizer.SGD(0.1, parameters=model.parameters()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            with pytest.raises(UserWarning, match="changes Python state that it reads"):
+                step(argosy.ones([1, 2]))
+    assert not step.program_cache
+
+
+def test_a_clip_that_keeps_what_it_saw_is_captured_once():
+    class Keeping(nn.ClipGradByGlobalNorm):
+        calls = 0
+
+        def __call__(self, pairs):
+            self.calls += 1
+            self.first = pairs[0][1] * 1
+            return super().__call__(pairs)
+
+    layer, clip = nn.Linear(2, 1), Keeping(0.5)
+    sgd = optimizer.SGD(1.0, parameters=layer.parameters(), grad_clip=clip)
+    step = jit.compile_step(lambda x: layer(x).sum() * 9, None, sgd)
+    for norm, calls in ((0.5, 1), (0.5, 1), (0.25, 2), (0.25, 2)):
+        clip.clip_norm = norm
+        before = [p.numpy().copy() for p in layer.parameters()]
+        step(argosy.ones([1, 2]))
+        moved = sum(((p.numpy() - b) ** 2).sum() for p, b in zip(layer.parameters(), before))
+        assert moved**0.5 == pytest.approx(norm, rel=1e-4)
+        assert clip.calls == calls
