@@ -10,6 +10,10 @@ file(GLOB rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURC
   ${PROJECT_SOURCE_DIR}/tests/cpp/*)
 # The longest first: one that begins last is waited for alone.
 set(long_rooms ps data kernels comm base)
+set(most_seconds 600)
+if(ARGOSY_SANITIZE MATCHES thread)
+  set(most_seconds 3600)
+endif()
 foreach(room ${rooms})
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/${room}/*_test.cc)
   if(NOT tests)
@@ -37,7 +41,7 @@ foreach(room ${rooms})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME cpp/${room} COMMAND ${target} --gtest_brief=1
     --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/${room}.xml)
-  set_tests_properties(cpp/${room} PROPERTIES TIMEOUT 600
+  set_tests_properties(cpp/${room} PROPERTIES TIMEOUT ${most_seconds}
     ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
   list(FIND long_rooms ${room} place)
   if(place GREATER -1)

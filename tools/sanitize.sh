@@ -17,7 +17,7 @@ declare -A python_tests=(
 export ASAN_OPTIONS=detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # Not instrumented: RocksDB and gRPC, whose own locks the sanitizer does not see.
-export TSAN_OPTIONS=halt_on_error=0:second_deadlock_stack=1:ignore_noninstrumented_modules=1:suppressions=$PWD/cmake/tsan.supp
+export TSAN_OPTIONS=halt_on_error=0:second_deadlock_stack=1:print_suppressions=0:ignore_noninstrumented_modules=1:suppressions=$PWD/cmake/tsan.supp
 failed=()
 
 check() {
@@ -27,14 +27,14 @@ check() {
   "$@" || failed+=("$name")
 }
 
-# A process that pytest started, or a worker of xdist, may hide its exit code: reports go to files.
-python() {
-  local preset=$1 reports=build/$1/reports
+# A process that a test started, or a worker of xdist, may hide its exit code: reports go to files.
+# The thread sanitizer of this compiler cannot place its memory where addresses are random.
+sanitized() {
+  local reports=build/$1/reports
   shift
   rm -rf "$reports"
   mkdir -p "$reports"
-  env PRESET="$preset" TSAN_OPTIONS="$TSAN_OPTIONS:log_path=$PWD/$reports/tsan" \
-    setarch --addr-no-randomize tools/python_asan.sh "$@"
+  env TSAN_OPTIONS="$TSAN_OPTIONS:log_path=$PWD/$reports/tsan" setarch --addr-no-randomize "$@"
   local status=$?
   find "$reports" -type f -exec cat {} + | tee "$reports.txt" | head -n 200 >&2
   [[ ! -s $reports.txt ]] && return $status
@@ -53,11 +53,11 @@ for preset; do
   cmake --build --preset "$preset" -j "$jobs" "${targets[@]}" || exit 1
   only=()
   ((${#rooms[@]})) && only=(-R "^cpp/($(IFS='|' && echo "${rooms[*]}"))\$" --no-tests=error)
-  # The thread sanitizer of this compiler cannot place its memory where addresses are random.
-  check "$preset: C++" setarch --addr-no-randomize ctest --preset "$preset" -j "$jobs" "${only[@]}"
+  check "$preset: C++" sanitized "$preset" ctest --preset "$preset" -j "$jobs" "${only[@]}"
   if [[ -n $tests ]]; then
     # shellcheck disable=SC2086
-    check "$preset: Python" python "$preset" -m pytest -n "$jobs" --timeout=1200 $tests
+    check "$preset: Python" sanitized "$preset" env PRESET="$preset" tools/python_asan.sh \
+      -m pytest -n "$jobs" --timeout=1200 $tests
   fi
 done
 
