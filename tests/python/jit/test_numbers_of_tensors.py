@@ -377,12 +377,21 @@ def _parts(x):
     return x.sum().item().real, x.sum().item().imag
 
 
+def _between(x):
+    n = int(x.sum())
+    return 3 < n < 8, n > 6 and n < 9, n > 100 or n < 9, (n > 6 and n < 9) + 1
+
+
 def _is_whole(x):
     return float(x.sum()).is_integer()
 
 
 def _bits(x):
     return int(x.sum()).bit_length()
+
+
+def test_several_comparisons_give_a_bool():
+    assert _outcomes(_between, argosy.jit.to_static(_between)) == _outcomes(_between, _between)
 
 
 @pytest.mark.parametrize("function", [_parts, _is_whole, _bits])

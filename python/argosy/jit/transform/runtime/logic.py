@@ -43,7 +43,9 @@ def and_now(a, thunk):
     if not builders.decides(a):
         return a and thunk()
     b = thunk()
-    return builders.both(a, b) if _truth(a) and _truth(b) else select(a, lambda: b, lambda: a)
+    if _truth(a) and _truth(b):
+        return _of_bools(builders.both(a, b), a, b)
+    return select(a, lambda: b, lambda: a)
 
 
 def or_now(a, thunk):
@@ -51,7 +53,9 @@ def or_now(a, thunk):
     if not builders.decides(a):
         return a or thunk()
     b = thunk()
-    return builders.either(a, b) if _truth(a) and _truth(b) else select(a, lambda: a, lambda: b)
+    if _truth(a) and _truth(b):
+        return _of_bools(builders.either(a, b), a, b)
+    return select(a, lambda: a, lambda: b)
 
 
 def not_(a):
@@ -62,6 +66,11 @@ def not_(a):
 def _bool(x):
     """x, where Python has a bool."""
     return builders.made_numbers().made(x, bool)
+
+
+def _of_bools(result, a, b):
+    """A value made of a and b, a bool in Python if both are."""
+    return _bool(result) if builders.number_kind(a) is builders.number_kind(b) is bool else result
 
 
 def chain(left, kinds, *thunks):
