@@ -383,7 +383,9 @@ def test_a_durability_dir_belongs_to_one_job(launch, tmp_path):
     # Whoever is killed has the folder no longer, once its processes are gone: the next one waits for that.
     first.process.kill()
     (tmp_path / "end").touch()
-    third = launch(_WAITS, options=options)
+    third = launch(_WAITS.replace('"end")', '"end of the third")'), options=options)
+    _began(third, tmp_path, 4)
+    (tmp_path / "end of the third").touch()
     code, out, err = third.wait()
     assert code == 0, err
     assert f"mark-{first.job}" in (third.logs / "serverlog.0").read_text()

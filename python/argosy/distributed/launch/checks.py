@@ -59,7 +59,7 @@ def _check_numbers(options):
         numbers = [
             part.strip() for part in (getattr(options, name) or "").split(",") if part.strip()
         ]
-        if not all(number.isdigit() for number in numbers) or len(set(numbers)) != len(numbers):
+        if not all(number.isdecimal() for number in numbers) or len(set(numbers)) != len(numbers):
             raise ValueError(
                 f"--{name}: expected numbers of devices, each once, as in 0,1, got {getattr(options, name)!r}."
             )
