@@ -14,7 +14,8 @@ struct Split {
   // outputs: the results, then `saved` values for the other.
   std::shared_ptr<program::Program> forward;
   // inputs: those of `taken`, the saved values, then the gradients of the results. outputs: the
-  // wanted gradients, those of `made` only. It reads state as it is when it runs.
+  // wanted gradients, those of `made` only. It reads state as it is when it runs,
+  // but what the forward part writes as that has read it.
   std::shared_ptr<program::Program> backward;
   std::vector<uint32_t> taken;  // forward inputs that backward gets again
   size_t saved = 0;
