@@ -10,10 +10,13 @@ import pytest
 @pytest.mark.parametrize(
     "name, text, said",
     [
-        ("ARGOSY_NUM_THREADS", "-3", "is below 0; using 0"),
-        ("ARGOSY_MEMORY_LIMIT_MB", "-1", "is below 0; using 0"),
-        ("ARGOSY_STREAMED_DEVICES", "-1", "is below 0; using 0"),
-        ("ARGOSY_PS_DISK_SECONDS", "-5", "is below 0; using 60"),
+        ("ARGOSY_NUM_THREADS", "-3", "is not 0 or more; using 0"),
+        ("ARGOSY_MEMORY_LIMIT_MB", "-1", "is not 0 or more; using 0"),
+        ("ARGOSY_STREAMED_DEVICES", "-1", "is not 0 or more; using 0"),
+        ("ARGOSY_PS_DISK_SECONDS", "-5", "is not 0 or more; using 60"),
+        ("ARGOSY_COMM_TIMEOUT", "-5", "is not 0 or more; using 300"),
+        ("ARGOSY_DATA_TIMEOUT", "-0.5", "is not 0 or more; using 600"),
+        ("ARGOSY_COMM_TIMEOUT", "nan", "is not 0 or more; using 300"),
         ("ARGOSY_LOG_LEVEL", "loud", "is none of error, warning, info and debug; using warning"),
     ],
 )

@@ -12,7 +12,7 @@ from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._op_names import PADDLE_NAMES
-from argosy._support import unsupported
+from argosy._support import no_effect, unsupported
 
 __all__ = [
     "DebugMode",
@@ -64,7 +64,8 @@ class TensorCheckerConfig:
         debug_step (list, optional): ``[first, end]``: check from the first call of
             :func:`enable_tensor_checker` with this number (they count from 0) until before the
             last. By default always.
-        stack_height_limit (int): Accepted; errors are raised at the line of the program anyway.
+        stack_height_limit (int): Has no effect; another one than the default gives a warning. Errors are raised
+            at the line of the program anyway.
 
     Raises:
         ValueError: A list is not one.
@@ -104,6 +105,11 @@ class TensorCheckerConfig:
         self.checked_op_list = checked_op_list
         self.skipped_op_list = skipped_op_list
         self.debug_step = debug_step
+        no_effect(
+            "TensorCheckerConfig",
+            "errors are raised at the line of the program anyway",
+            stack_height_limit=(stack_height_limit, 1),
+        )
         self.stack_height_limit = stack_height_limit
         self._checked = _names("checked_op_list", checked_op_list)
         self._skipped = _names("skipped_op_list", skipped_op_list)

@@ -1,8 +1,8 @@
 """Contractions: sums of products over labelled dimensions, as products of matrices.
 
 What is computed depends on the equation and the shapes alone, so it is planned once for each: functions here
-call `step(name, *arguments)` for an op. That of a _Plan notes it, for values that are places of a list; `_now`
-runs it at once, on tensors: where a Program does not know a size, or a size is 0.
+call `step(name, operands, *rest)` for an op; several operands are a tuple. That of a _Plan notes it, for values
+that are places of a list; `_now` runs it at once, on tensors: where a Program does not know a size, or a size is 0.
 """
 
 from argosy._core import ops as _ops
@@ -20,9 +20,9 @@ class _Plan:
         self.next = operands
         self.result = None
 
-    def step(self, name, *arguments):
-        count = 2 if name in ("matmul", "multiply") else 1
-        self.steps.append((getattr(_ops, name), arguments[:count], arguments[count:]))
+    def step(self, name, operands, *rest):
+        places = operands if isinstance(operands, tuple) else (operands,)
+        self.steps.append((getattr(_ops, name), places, rest))
         self.next += 1
         return self.next - 1
 
@@ -33,8 +33,9 @@ class _Plan:
         return values[self.result]
 
 
-def _now(name, *arguments):
-    return getattr(_ops, name)(*arguments)
+def _now(name, operands, *rest):
+    operands = operands if isinstance(operands, tuple) else (operands,)
+    return getattr(_ops, name)(*operands, *rest)
 
 
 def _planned(key, operands, shapes, steps_of):
@@ -232,20 +233,22 @@ def _pair(step, x, x_labels, y, y_labels, rest, sizes):
             x = step("unsqueeze", x, list(range(b, n))) if len(x_labels) < n else x
         elif left:
             y = step("unsqueeze", y, list(range(b, n))) if len(y_labels) < n else y
-        return step("multiply", x, y), order
+        return step("multiply", (x, y)), order
     kept = batch
     if not batch and len(left) > 1:
         # A stack of rows times one matrix: the rows' dimensions stay apart.
         kept, left = left, []
         x = _ordered(step, x, x_labels, kept + inner)
         x = step("flatten", x, len(kept), -1) if len(inner) > 1 else x
-        product = step("matmul", x, _grouped(step, y, y_labels, [], inner, right))
+        product = step("matmul", (x, _grouped(step, y, y_labels, [], inner, right)))
         gone = [] if right else [len(kept)]
     else:
         product = step(
             "matmul",
-            _grouped(step, x, x_labels, batch, left, inner),
-            _grouped(step, y, y_labels, batch, inner, right),
+            (
+                _grouped(step, x, x_labels, batch, left, inner),
+                _grouped(step, y, y_labels, batch, inner, right),
+            ),
         )
         gone = [] if left else [len(kept)]
         gone += [] if right else [len(kept) + 1]

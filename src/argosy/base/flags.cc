@@ -245,12 +245,16 @@ Flag::Flag(const char* name, Value initial, Effect effect, const char* doc)
   if (!text) return;
   const auto value = parse(text, type());
   // What is read once counts something: threads, MiB, devices, microseconds, seconds.
-  const bool counts = effect == startup && type() == Type::integer;
-  if (value && !(counts && std::get<int64_t>(*value) < 0))
+  const auto is_wrong = [&] {
+    if (const auto* number = std::get_if<double>(&*value)) return !(*number >= 0);
+    const auto* number = std::get_if<int64_t>(&*value);
+    return number && *number < 0;
+  };
+  if (value && !(effect == startup && is_wrong()))
     store(*value);
   else
     std::fprintf(stderr, "argosy warning: the environment's %s=%s is %s; using %s\n", name, text,
-                 value ? "below 0" : std::string("no ").append(type_name(type())).c_str(),
+                 value ? "not 0 or more" : std::string("no ").append(type_name(type())).c_str(),
                  print(initial_).c_str());
 }
 

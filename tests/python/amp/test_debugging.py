@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import argosy as paddle
+from argosy import _support
 from argosy.amp import debugging
 from argosy.amp.debugging import DebugMode, TensorCheckerConfig
 
@@ -249,6 +250,12 @@ def test_check_numerics_aborts():
 
 
 # --- the checker --------------------------------------------------------------------------------
+
+
+def test_a_setting_of_the_checker_without_effect():
+    _support._told.clear()
+    with pytest.warns(UserWarning, match=r"\[TensorCheckerConfig\] stack_height_limit has no effect"):
+        TensorCheckerConfig(enable=False, stack_height_limit=3)
 
 
 def test_checker_raises_and_is_undone():
