@@ -254,7 +254,9 @@ def test_check_numerics_aborts():
 
 def test_a_setting_of_the_checker_without_effect():
     _support._told.clear()
-    with pytest.warns(UserWarning, match=r"\[TensorCheckerConfig\] stack_height_limit has no effect"):
+    with pytest.warns(
+        UserWarning, match=r"\[TensorCheckerConfig\] stack_height_limit has no effect"
+    ):
         TensorCheckerConfig(enable=False, stack_height_limit=3)
 
 
