@@ -72,6 +72,16 @@ def default_device(request):
         raise
 
 
+def pytest_runtest_logreport(report):
+    """Failures as they come, for runs that may be stopped: a line each in $ARGOSY_TEST_REPORT."""
+    path = os.environ.get("ARGOSY_TEST_REPORT")
+    if path and report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        said = " ".join((crash.message if crash else str(report.longrepr)).split())[:400]
+        with open(path, "a") as file:
+            print("FAILED", report.nodeid, "-", said, file=file)
+
+
 def end_process_whose_device_failed(test, error):
     """What failed on a GPU stays so in the process, so no other test may run in it: pytest-xdist begins
     another worker. Which test it was is written to $ARGOSY_TEST_FAILURES."""

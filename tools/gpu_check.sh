@@ -57,7 +57,7 @@ tests() {
   shift 2
   # A kernel that does not end blocks signals too, so a thread ends the process. What the core prints goes
   # into the log: which ops ran on the CPU.
-  ARGOSY_TEST_FAILURES=$out/$name.dead OMP_NUM_THREADS=1 ARGOSY_NUM_THREADS=1 stage "$name" "$limit" \
+  ARGOSY_TEST_FAILURES=$out/$name.dead ARGOSY_TEST_REPORT=$out/$name.failed OMP_NUM_THREADS=1 ARGOSY_NUM_THREADS=1 stage "$name" "$limit" \
     "$python" -m pytest -p no:cacheprovider -n "$jobs" --max-worker-restart 300 --device gpu \
     --timeout 60 --timeout-method thread --tb short -rfE --capture sys "$@"
 }
@@ -92,7 +92,7 @@ bench() {
   stage bench "${LIMIT_BENCH:-200}" "$python" benchmarks/gpu.py ${ARGS_BENCH:-}
 }
 
-rm -f "$out/stages" "$out"/*.dead
+rm -f "$out/stages" "$out"/*.dead "$out"/*.failed
 wanted=${*:-smoke ops}
 [[ $wanted == all ]] && wanted="smoke ops python sanitizer bench"
 for name in $wanted; do

@@ -22,6 +22,10 @@ def main(folder):
         head = f"== {name}: exit {code} after {seconds} s"
         if name in ("ops", "python"):
             dead = folder / f"{name}.dead"
+            failed = folder / f"{name}.failed"
+            if failed.exists():  # all there are, also where the run was stopped
+                lines = [line for line in lines if not FAILED.match(line)]
+                lines += failed.read_text(errors="replace").splitlines()
             parts.append([head, *tests(lines)])
             if dead.exists():
                 ended = dead.read_text().splitlines()

@@ -201,7 +201,11 @@ class CompiledStep:
         """The learning rate as the Program takes it: float64[]."""
         value = self.optimizer.get_lr()
         if self._rate is None or self._rate[0] != value:
-            self._rate = value, _core.to_tensor(value, "float64", True)
+            rate = _core.to_tensor(value, "float64", True)
+            if self._rate is not None and not rate.place.is_cpu_place():
+                self._rate[1]._copy_from(rate)  # graphs that the device has recorded read it there
+                rate = self._rate[1]
+            self._rate = value, rate
         return self._rate[1]
 
     def _capture(self, batch):

@@ -231,6 +231,11 @@ class OpBuilder : private Description {
     def_.kernels[0].back().on_loops = true;
     return *this;
   }
+  // The kernel added last reads numbers of its attributes that are tensors where those lie.
+  OpBuilder& reads_numbers() {
+    def_.kernels[0].back().reads_numbers = true;
+    return *this;
+  }
   // Kernels may be given input 0 itself as output 0, for the in-place form; elementwise ones always
   // may.
   OpBuilder& overwrites() {

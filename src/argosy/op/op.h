@@ -170,6 +170,9 @@ struct KernelDef {
   // Of the CPU: all that it does with operands is run_elementwise (ops/elementwise.h), so a device
   // that has loops of its own runs it as it is.
   bool on_loops = false;
+  // It reads numbers of its attributes that are tensors (Scalar::tensor, one of float32 or float64)
+  // where those lie, so a Program does not wait for them. Such a tensor also follows its inputs.
+  bool reads_numbers = false;
   // Null, or why this kernel cannot do it. Reads shapes, dtypes, strides and attributes only.
   Erased<const char*, const Inputs&> match;
   Erased<void, KernelFrame&> run;

@@ -48,4 +48,16 @@ op::AttrBox attributes(const Operation& o, std::span<const Tensor> elements) {
   return box;
 }
 
+op::AttrBox unread_attributes(const Operation& o, std::span<const Tensor> elements) {
+  op::AttrBox box(*o.op->attrs, o.attrs.get());
+  size_t next = 0;
+  bool fit = true;
+  each_element(*o.op->attrs, box.get(), [&](Tensor& t, int64_t*, op::Scalar* scalar) {
+    t = elements[next++];
+    fit = fit && scalar && t.layout() == Layout::strided && t.numel() == 1 &&
+          (t.dtype() == DType::float32 || t.dtype() == DType::float64);
+  });
+  return fit ? std::move(box) : op::AttrBox();
+}
+
 }  // namespace argosy::program

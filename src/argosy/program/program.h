@@ -180,6 +180,9 @@ ARGOSY_API State* state_of(const Tensor& t);
 // attrs of an operation with `elements`, tensors for its attr_values(): numbers are read from
 // concrete ones, symbolic ones are put in.
 ARGOSY_API op::AttrBox attributes(const Operation& o, std::span<const Tensor> elements);
+// The same for a kernel that reads numbers where they lie (KernelDef::reads_numbers): each Scalar
+// among the elements keeps its tensor. Null where there are others, or tensors of other dtypes.
+ARGOSY_API op::AttrBox unread_attributes(const Operation& o, std::span<const Tensor> elements);
 
 // Infers the types of the results again, in order, blocks and their arguments included.
 ARGOSY_API void infer_types(Block& block);

@@ -94,6 +94,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()), arenas_(p.arena
     if (s.kernel) f.run = s.kernel->run;
     f.op = s.operation->op;
     f.attrs = s.attrs;
+    if (s.kind == Step::Kind::kernel && s.operation->attr_operands) f.attrs = unread_attributes(s);
     f.in = op::Inputs(std::span(operands_).subspan(begin, s.in.size()),
                       s.operation->ends.empty() ? nullptr : s.operation->ends.data());
     for (uint32_t k : s.out) f.out.push_back(k == kNone ? Tensor() : slots[k]);
@@ -107,6 +108,15 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()), arenas_(p.arena
 
 Frame::~Frame() {
   for (uint32_t home = 0; home < arenas_.size(); ++home) drop_arena(home);
+}
+
+// Of a kernel that reads numbers where they lie: they name the slots' bodies.
+const void* Frame::unread_attributes(const Step& s) {
+  const program::Operation& o = *s.operation;
+  std::vector<Tensor> numbers;
+  for (size_t k = o.inputs().size(); k < s.in.size(); ++k) numbers.push_back(slots[s.in[k]]);
+  unread_.push_back(program::unread_attributes(o, numbers));
+  return unread_.back().get();
 }
 
 // Views of what does not move in a run: of the arena, or of constants.

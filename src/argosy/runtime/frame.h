@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 
 #include "argosy/runtime/graphs.h"
 #include "argosy/runtime/plan.h"
@@ -97,7 +98,10 @@ class Frame {
   Place place_of(uint32_t slot) const { return plan.arenas[plan.slots[slot].home].place; }
   void release_block(const BlockPlan& block);
 
+  const void* unread_attributes(const Step& s);
+
   std::vector<FrameStep> steps_;
+  std::deque<op::AttrBox> unread_;  // attributes of steps that read numbers themselves
   std::vector<Stretch> stretches_;  // of the main block
   std::vector<StretchGraphs> graphs_;
   bool memory_taken_ = false;  // of the steps that run

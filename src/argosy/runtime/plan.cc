@@ -92,6 +92,7 @@ class Planner {
   void find_chains();
   void block(const Block& b, uint32_t index);
   void operation(const Operation& o, uint32_t at, BlockState& state);
+  bool may_stay_unread(const Operation& o, Place place) const;
   Tensors choose(const Operation& o, Step& step, std::vector<Tensor>& protos) const;
   void view_results(const Operation& o, Step& step, const Tensors& views);
   static std::vector<std::pair<size_t, size_t>> written_by(const Operation& o);
@@ -311,6 +312,17 @@ bool Planner::lays_last(const Operation& o, const Step& step, std::span<const Te
                  prototype(v, step.place));
 }
 
+// May a kernel read the numbers among its attributes that are values, where they lie?
+bool Planner::may_stay_unread(const Operation& o, Place place) const {
+  if (place.kind == DeviceKind::cpu || place.kind == DeviceKind::null) return false;
+  std::vector<Tensor> numbers;
+  for (const Ref<Value>& v : o.attr_values()) {
+    if (!v->shape.known() || places_.of(*v) != place) return false;
+    numbers.push_back(proto(v));
+  }
+  return program::unread_attributes(o, numbers).get() != nullptr;
+}
+
 // How an operation runs: fills kind, kernel and place. Returns the results of Kind::view; `protos`
 // gets the operands' forms where kernels were asked.
 Tensors Planner::choose(const Operation& o, Step& step, std::vector<Tensor>& protos) const {
@@ -319,11 +331,13 @@ Tensors Planner::choose(const Operation& o, Step& step, std::vector<Tensor>& pro
   step.place = place.value_or(plan_.place);
   const bool all_dense =
       std::ranges::all_of(o.operands, dense) && std::ranges::all_of(o.results, dense);
-  if (!all_dense || o.attr_operands || calls_out(o) || !place || doubtful.count(&o)) return {};
-  for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
+  if (!all_dense || calls_out(o) || !place || doubtful.count(&o)) return {};
+  if (o.attr_operands && !may_stay_unread(o, *place)) return {};
+  for (const Ref<Value>& v : o.inputs()) protos.push_back(proto(v));
   const op::Inputs in(protos, ends_of(o));
   const op::KernelDef* kernel = op::find_kernel(*o.op, in, step.attrs, place->kind);
   if (!kernel && o.op->compose) return {};
+  if (o.attr_operands && !(kernel && kernel->reads_numbers)) return {};
   Tensors views;
   if (o.op->view || o.op->views) {
     // On the null place, where a function that copies after all does no harm.

@@ -11,17 +11,44 @@
 #include <vector>
 
 #include "argosy/op/copy.h"
+#include "argosy/op/define.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/launch.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
+#include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/executor.h"
 #include "tests/cpp/tensors.h"
 
 namespace argosy::runtime {
 namespace {
+
+struct TimesAttrs {
+  op::Scalar factor = 1.0;
+};
+ARGOSY_ATTRS(TimesAttrs, factor)
+
+// x * factor, by a kernel that reads the factor where it lies.
+void times_infer(op::InferContext& c, const TimesAttrs&) {
+  c.out[0].shape = c.in[0].shape();
+}
+void times_run(op::KernelFrame& f, const TimesAttrs& a) {
+  const Tensor& factor = a.factor.tensor;
+  const double by = factor.defined() ? *factor.data<double>() : a.factor.real();
+  for (int64_t i = 0; i < f.out[0].numel(); ++i)
+    f.out[0].data<float>()[i] = f.in[0].data<float>()[i] * static_cast<float>(by);
+}
+const op::Handle<TimesAttrs> times = [] {
+  op::OpBuilder<TimesAttrs> builder("test_times", __FILE__);
+  return builder.input("x")
+      .output("out")
+      .infer(times_infer)
+      .kernel("reads", times_run)
+      .reads_numbers()
+      .done();
+}();
 
 using program::Program;
 using program::Value;
@@ -120,6 +147,8 @@ class Repeating final : public Device, public op::Launcher {
     std::vector<uint32_t> ends;
     if (frame.in.ends()) ends.assign(frame.in.ends(), frame.in.ends() + frame.op.inputs.size());
     auto box = std::make_shared<op::AttrBox>(*frame.op.attrs, attrs);
+    program::each_element(*frame.op.attrs, box->get(),
+                          [&](Tensor& t, int64_t*, op::Scalar*) { t = here(t, bodies); });
     enqueue([&kernel, &op = frame.op, in, out, ends, box] {
       op::GradMode off(false);
       Tensors given = out;
@@ -228,6 +257,40 @@ TEST_F(Graphs, WhatCannotBeRecordedRunsOnce) {
   }
   device.refuses = false;
   EXPECT_EQ(graph_launches(), before);
+}
+
+// A number that a kernel reads where it lies is not waited for, and a graph finds it there: the
+// next one in the same place, or another graph for one elsewhere.
+TEST_F(Graphs, NumbersStayWhereTheyLie) {
+  {
+    program::Recording recording(program);
+    const Tensor in = program->builder().input("x", {4, 6}, DType::float32);
+    TimesAttrs attrs;
+    attrs.factor.tensor = program->builder().input("factor", {}, DType::float64);
+    Tensor y = in;
+    for (int i = 0; i < 5; ++i) y = ops::add(times(y, attrs), in);
+    fetch = {program->builder().current(ops::sum(y))};
+  }
+  const auto factor = [](double v) {
+    Tensor t = Tensor::empty({}, DType::float64);
+    *t.data<double>() = v;
+    return t;
+  };
+  const Tensor rates[] = {op::to_place(factor(0), kPlace), op::to_place(factor(0), kPlace)};
+  const uint64_t before = graph_launches();
+  for (int i = 0; i < 16; ++i) {
+    const double rate = 0.25 * (i + 1);
+    const Tensor& there = rates[i % 3 == 2];
+    op::copy_into(there, factor(rate));
+    op::copy_into(x, test::counting({4, 6}, 1.0f));
+    const Tensor fed[] = {x, there};
+    const uint64_t waits = device::host_waits();
+    const Tensors found = executor.run(program, fed, fetch);
+    EXPECT_EQ(device::host_waits(), waits);
+    const Tensor plain[] = {test::counting({4, 6}, 1.0f), factor(rate)};
+    EXPECT_EQ(elements(op::to_host(found[0])), elements(program->run(plain, fetch)[0])) << i;
+  }
+  EXPECT_GE(graph_launches(), before + 10);
 }
 
 // Results that are kept lie elsewhere each time; what does not is launched in the end.

@@ -19,6 +19,21 @@ using optim::Array;
 using optim::Numbers;
 using optim::Param;
 
+// A learning rate that is a tensor of this GPU stays there: kernels multiply by it.
+template <class A>
+Common common_of(const A& a) {
+  Common common = a.common();
+  if (a.lr.tensor.defined()) common.lr = 1;
+  return common;
+}
+template <class A>
+Numbers numbers_of(const A& a) {
+  Numbers n;
+  const Tensor& rate = a.lr.tensor;
+  if (rate.defined()) n.rate = {rate.raw(), rate.dtype()};
+  return n;
+}
+
 // The parameters of a call, ready for kernels; strided ones are written back by finish().
 class Gathered {
  public:
@@ -138,14 +153,14 @@ const char* takes_scalars(const Inputs& in, const A& a) {
 }
 
 void sgd(KernelFrame& f, const ops::SgdAttrs& a) {
-  Gathered g(f, 0, a.common(), {}, {}, true);
-  optim::sgd(stream_of(f), g.params(), {});
+  Gathered g(f, 0, common_of(a), {}, {}, true);
+  optim::sgd(stream_of(f), g.params(), numbers_of(a));
   g.finish();
 }
 
 void momentum(KernelFrame& f, const ops::MomentumAttrs& a) {
-  Gathered g(f, 1, a.common(), {0}, {});
-  Numbers n;
+  Gathered g(f, 1, common_of(a), {0}, {});
+  Numbers n = numbers_of(a);
   n.grad_scale = a.rescale_grad;
   n.momentum = a.mu;
   n.flag = a.use_nesterov;
@@ -156,18 +171,18 @@ void momentum(KernelFrame& f, const ops::MomentumAttrs& a) {
 void asgd(KernelFrame& f, const ops::AsgdAttrs& a) {
   ARGOSY_CHECK(a.batch_num > 0, invalid_argument)
       << "[asgd_] batch_num is out of range: expected > 0, got " << a.batch_num << '.';
-  Gathered g(f, 3, a.common(), {0}, {2});
+  Gathered g(f, 3, common_of(a), {0}, {2});
   for (size_t i = 0; i < g.params().size(); ++i)
     g.params()[i].states[1] = g.state_of(1, i, a.batch_num);
-  Numbers n;
+  Numbers n = numbers_of(a);
   n.batch_num = a.batch_num;
   optim::asgd(stream_of(f), g.params(), n);
   g.finish();
 }
 
 void rprop(KernelFrame& f, const ops::RpropAttrs& a) {
-  Gathered g(f, 2, a.common(), {0, 1}, {});
-  Numbers n;
+  Gathered g(f, 2, common_of(a), {0, 1}, {});
+  Numbers n = numbers_of(a);
   n.lr_min = a.lr_min;
   n.lr_max = a.lr_max;
   n.eta_negative = a.eta_negative;
@@ -177,16 +192,16 @@ void rprop(KernelFrame& f, const ops::RpropAttrs& a) {
 }
 
 void adagrad(KernelFrame& f, const ops::AdagradAttrs& a) {
-  Gathered g(f, 1, a.common(), {0}, {}, true);
-  Numbers n;
+  Gathered g(f, 1, common_of(a), {0}, {}, true);
+  Numbers n = numbers_of(a);
   n.epsilon = a.epsilon;
   optim::adagrad(stream_of(f), g.params(), n);
   g.finish();
 }
 
 void adadelta(KernelFrame& f, const ops::AdadeltaAttrs& a) {
-  Gathered g(f, 2, a.common(), {0, 1}, {});
-  Numbers n;
+  Gathered g(f, 2, common_of(a), {0, 1}, {});
+  Numbers n = numbers_of(a);
   n.rho = a.rho;
   n.epsilon = a.epsilon;
   optim::adadelta(stream_of(f), g.params(), n);
@@ -194,10 +209,10 @@ void adadelta(KernelFrame& f, const ops::AdadeltaAttrs& a) {
 }
 
 void rmsprop(KernelFrame& f, const ops::RmspropAttrs& a) {
-  Gathered g(f, 3, a.common(), {0, 1}, {});
+  Gathered g(f, 3, common_of(a), {0, 1}, {});
   for (size_t i = 0; a.centered && i < g.params().size(); ++i)
     g.params()[i].states[2] = g.state_of(2, i, 1);
-  Numbers n;
+  Numbers n = numbers_of(a);
   n.rho = a.rho;
   n.epsilon = a.epsilon;
   n.momentum = a.momentum;
@@ -208,7 +223,7 @@ void rmsprop(KernelFrame& f, const ops::RmspropAttrs& a) {
 
 template <class A>
 Numbers betas_of(const A& a) {
-  Numbers n;
+  Numbers n = numbers_of(a);
   n.beta1 = a.beta1;
   n.beta2 = a.beta2;
   n.epsilon = a.epsilon;
@@ -217,7 +232,7 @@ Numbers betas_of(const A& a) {
 
 // states: moment1s, moment2s, moment2_maxs (none without AMSGrad), beta1_pows, beta2_pows.
 void adam(KernelFrame& f, const ops::AdamAttrs& a) {
-  Gathered g(f, 5, a.common(), {0, 1}, {3, 4}, a.lazy);
+  Gathered g(f, 5, common_of(a), {0, 1}, {3, 4}, a.lazy);
   g.decays(a.decays);
   const bool amsgrad = g.has_state(2);
   for (size_t i = 0; amsgrad && i < g.params().size(); ++i)
@@ -227,13 +242,13 @@ void adam(KernelFrame& f, const ops::AdamAttrs& a) {
 }
 
 void adamax(KernelFrame& f, const ops::AdamaxAttrs& a) {
-  Gathered g(f, 3, a.common(), {0, 1}, {2});
+  Gathered g(f, 3, common_of(a), {0, 1}, {2});
   optim::adamax(stream_of(f), g.params(), betas_of(a));
   g.finish();
 }
 
 void nadam(KernelFrame& f, const ops::NadamAttrs& a) {
-  Gathered g(f, 5, a.common(), {3, 4}, {0, 1, 2});
+  Gathered g(f, 5, common_of(a), {3, 4}, {0, 1, 2});
   Numbers n = betas_of(a);
   n.momentum_decay = a.momentum_decay;
   optim::nadam(stream_of(f), g.params(), n);
@@ -241,13 +256,13 @@ void nadam(KernelFrame& f, const ops::NadamAttrs& a) {
 }
 
 void radam(KernelFrame& f, const ops::RadamAttrs& a) {
-  Gathered g(f, 5, a.common(), {3, 4}, {0, 1, 2});
+  Gathered g(f, 5, common_of(a), {3, 4}, {0, 1, 2});
   optim::radam(stream_of(f), g.params(), betas_of(a));
   g.finish();
 }
 
 void lamb(KernelFrame& f, const ops::LambAttrs& a) {
-  Gathered g(f, 4, a.common(), {0, 1}, {2, 3});
+  Gathered g(f, 4, common_of(a), {0, 1}, {2, 3});
   g.decays(a.decays);
   Numbers n = betas_of(a);
   n.flag = a.always_adapt;
@@ -255,20 +270,29 @@ void lamb(KernelFrame& f, const ops::LambAttrs& a) {
   g.finish();
 }
 
+template <class A>
+bool add(const char* op, const char* (*match)(const Inputs&, const A&),
+         void (*run)(KernelFrame&, const A&)) {
+  op::KernelDef kernel = op::make_kernel<A>("cuda", kAccelerator, match, run);
+  kernel.strided = true;
+  kernel.reads_numbers = true;
+  return op::register_kernel(op, std::move(kernel), /*first=*/false);
+}
+
 // Inputs: params, grads, then states; places of scalars among them.
 [[maybe_unused]] const bool added[] = {
-    add_kernel<ops::SgdAttrs>("sgd_", takes, sgd, true),
-    add_kernel<ops::MomentumAttrs>("momentum_", takes, momentum, true),
-    add_kernel<ops::AsgdAttrs>("asgd_", takes, asgd, true),
-    add_kernel<ops::RpropAttrs>("rprop_", takes, rprop, true),
-    add_kernel<ops::AdagradAttrs>("adagrad_", takes, adagrad, true),
-    add_kernel<ops::AdadeltaAttrs>("adadelta_", takes, adadelta, true),
-    add_kernel<ops::RmspropAttrs>("rmsprop_", takes, rmsprop, true),
-    add_kernel<ops::AdamAttrs>("adam_", takes_scalars<ops::AdamAttrs, 5, 7>, adam, true),
-    add_kernel<ops::AdamaxAttrs>("adamax_", takes_scalars<ops::AdamaxAttrs, 4, 5>, adamax, true),
-    add_kernel<ops::NadamAttrs>("nadam_", takes_scalars<ops::NadamAttrs, 2, 5>, nadam, true),
-    add_kernel<ops::RadamAttrs>("radam_", takes_scalars<ops::RadamAttrs, 2, 5>, radam, true),
-    add_kernel<ops::LambAttrs>("lamb_", takes_scalars<ops::LambAttrs, 4, 6>, lamb, true),
+    add<ops::SgdAttrs>("sgd_", takes, sgd),
+    add<ops::MomentumAttrs>("momentum_", takes, momentum),
+    add<ops::AsgdAttrs>("asgd_", takes, asgd),
+    add<ops::RpropAttrs>("rprop_", takes, rprop),
+    add<ops::AdagradAttrs>("adagrad_", takes, adagrad),
+    add<ops::AdadeltaAttrs>("adadelta_", takes, adadelta),
+    add<ops::RmspropAttrs>("rmsprop_", takes, rmsprop),
+    add<ops::AdamAttrs>("adam_", takes_scalars<ops::AdamAttrs, 5, 7>, adam),
+    add<ops::AdamaxAttrs>("adamax_", takes_scalars<ops::AdamaxAttrs, 4, 5>, adamax),
+    add<ops::NadamAttrs>("nadam_", takes_scalars<ops::NadamAttrs, 2, 5>, nadam),
+    add<ops::RadamAttrs>("radam_", takes_scalars<ops::RadamAttrs, 2, 5>, radam),
+    add<ops::LambAttrs>("lamb_", takes_scalars<ops::LambAttrs, 4, 6>, lamb),
 };
 
 }  // namespace

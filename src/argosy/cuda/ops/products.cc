@@ -52,6 +52,7 @@ void matmul_run(KernelFrame& f, const MatmulAttrs& a) {
 // --- linear ---
 
 const char* linear_match(const Inputs& in, const NoAttrs&) {
+  if (!kFloating.has(in[0].dtype())) return "integers or complex numbers";
   return ops::is_usual_linear(in[1].shape(), in[2]) ? nullptr
                                                     : "not a matrix and one bias for each output";
 }

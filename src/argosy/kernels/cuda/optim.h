@@ -37,6 +37,7 @@ struct Numbers {
   double lr_min = 0, lr_max = 0, eta_negative = 0, eta_positive = 0;
   int64_t batch_num = 1;
   bool flag = false;  // nesterov, centered, always_adapt
+  Array rate;         // factor on every lr: one element, float32 or float64; no data: 1
 };
 
 using Params = std::span<const Param>;
@@ -75,14 +76,14 @@ inline constexpr int kMade = 6;
 enum class Steps { adam, adamax, nadam, radam, asgd, lamb };
 // made[kMade * i ..] from the scalars of parameter i, which go one step on.
 void advance(cudaStream_t stream, Steps rule, Params params, const Numbers& numbers, double* made);
-// made[kMade * i + 2] = lr * |param| / |direction|, from sums of squares of each block in pairs:
-// blocks of parameter i end at ends[i].
+// made[kMade * i + 2] = rate * lr * |param| / |direction|, from sums of squares of each block in
+// pairs: blocks of parameter i end at ends[i].
 struct NormRange {
   int64_t begin = 0, end = 0;  // blocks
   double lr = 0;
   bool adapts = false;
 };
 void trust(cudaStream_t stream, std::span<const NormRange> ranges, const double* sums,
-           double* made);
+           const Array& rate, double* made);
 
 }  // namespace argosy::cuda::optim

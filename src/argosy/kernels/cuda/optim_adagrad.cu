@@ -9,7 +9,7 @@ struct Adagrad {
   static constexpr int kStates = 1;
   T lr, epsilon;
   __device__ Adagrad(const Numbers& n, const Entry& e)
-      : lr(static_cast<T>(e.lr)), epsilon(static_cast<T>(n.epsilon)) {}
+      : lr(static_cast<T>(rate_of(n, e))), epsilon(static_cast<T>(n.epsilon)) {}
   __device__ __forceinline__ void operator()(T& p, T g, T* s) const {
     s[0] += g * g;
     p -= lr * g / (sqrt(s[0]) + epsilon);
@@ -21,7 +21,7 @@ struct Adadelta {
   static constexpr int kStates = 2;
   T lr, rho, rest, epsilon;
   __device__ Adadelta(const Numbers& n, const Entry& e)
-      : lr(static_cast<T>(e.lr)),
+      : lr(static_cast<T>(rate_of(n, e))),
         rho(static_cast<T>(n.rho)),
         rest(static_cast<T>(1 - n.rho)),
         epsilon(static_cast<T>(n.epsilon)) {}
@@ -39,7 +39,7 @@ struct RmspropOf {
   static constexpr int kStates = centered ? 3 : 2;
   T lr, rho, rest, epsilon, momentum;
   __device__ RmspropOf(const Numbers& n, const Entry& e)
-      : lr(static_cast<T>(e.lr)),
+      : lr(static_cast<T>(rate_of(n, e))),
         rho(static_cast<T>(n.rho)),
         rest(static_cast<T>(1 - n.rho)),
         epsilon(static_cast<T>(n.epsilon)),

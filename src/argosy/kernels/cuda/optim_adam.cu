@@ -166,7 +166,7 @@ void lamb(cudaStream_t stream, Params params, const Numbers& numbers) {
                          list[i].target.dtype == DType::float64 ? DType::float64 : DType::float32};
   advance(stream, Steps::lamb, list, numbers, made.data<double>());
   run<LambDirection>(stream, list, numbers, made.data<double>(), sums.data<double>());
-  trust(stream, ranges, sums.data<double>(), made.data<double>());
+  trust(stream, ranges, sums.data<double>(), numbers.rate, made.data<double>());
   for (Param& p : list) {
     p.grad = p.states[2];
     p.l1 = p.l2 = 0;

@@ -8,7 +8,7 @@ template <class T>
 struct Sgd {
   static constexpr int kStates = 0;
   T lr;
-  __device__ Sgd(const Numbers&, const Entry& e) : lr(static_cast<T>(e.lr)) {}
+  __device__ Sgd(const Numbers& n, const Entry& e) : lr(static_cast<T>(rate_of(n, e))) {}
   __device__ __forceinline__ void operator()(T& p, T g, T*) const { p -= lr * g; }
 };
 
@@ -18,7 +18,7 @@ struct Momentum {
   T lr, mu;
   bool nesterov;
   __device__ Momentum(const Numbers& n, const Entry& e)
-      : lr(static_cast<T>(e.lr)), mu(static_cast<T>(n.momentum)), nesterov(n.flag) {}
+      : lr(static_cast<T>(rate_of(n, e))), mu(static_cast<T>(n.momentum)), nesterov(n.flag) {}
   __device__ __forceinline__ void operator()(T& p, T g, T* s) const {
     s[0] = mu * s[0] + g;
     p -= nesterov ? (g + mu * s[0]) * lr : lr * s[0];

@@ -1,5 +1,5 @@
 #include "argosy/kernels/cuda/common.cuh"
-#include "argosy/kernels/cuda/optim.h"
+#include "argosy/kernels/cuda/optim_rate.cuh"
 
 // Numbers of a step: they come from powers and counts that lie on the device, in float64 as the
 // host would compute them.
@@ -72,13 +72,18 @@ struct Scalar {
   }
 };
 
+__device__ double rate_of(const Counter& c, const Numbers& n) {
+  return c.lr * factor_of(n.rate);
+}
+
 __device__ void adam_steps(const Counter& c, const Scalar* s, const Numbers& n, double* made) {
   const double power1 = s[0].get() * (c.ahead ? n.beta1 : 1);
   const double power2 = s[1].get() * (c.ahead ? n.beta2 : 1);
   const double correction = sqrt(1 - power2);
-  made[0] = c.lr * correction / (1 - power1);
+  const double lr = rate_of(c, n);
+  made[0] = lr * correction / (1 - power1);
   made[1] = n.epsilon * correction;
-  made[2] = 1 - c.lr * c.decay;
+  made[2] = 1 - lr * c.decay;
   s[0].advance(n.beta1);
   s[1].advance(n.beta2);
 }
@@ -89,8 +94,9 @@ __device__ void nadam_steps(const Counter& c, const Scalar* s, const Numbers& n,
   const double mu = n.beta1 * (1 - 0.5 * slow);
   const double next_mu = n.beta1 * (1 - 0.5 * slow * pow(0.96, n.momentum_decay));
   const double product = s[2].get() * mu;
-  made[0] = c.lr * next_mu / (1 - product * next_mu);
-  made[1] = c.lr * (1 - mu) / (1 - product);
+  const double lr = rate_of(c, n);
+  made[0] = lr * next_mu / (1 - product * next_mu);
+  made[1] = lr * (1 - mu) / (1 - product);
   made[2] = 1 / sqrt(1 - beta2_pow);
   made[3] = 0;
   s[0].set(decay);
@@ -105,7 +111,7 @@ __device__ void radam_steps(const Counter& c, const Scalar* s, const Numbers& n,
   const double beta2_pow = s[1].get() * beta2;
   const double rho = (s[2].get() * (beta2 - beta2_pow) + beta2_pow) / (1 - beta2_pow);
   const double limit = 2 / (1 - beta2) - 1, length = limit - 2 * rho;
-  double rate = c.lr / (1 - beta1_pow);
+  double rate = rate_of(c, n) / (1 - beta1_pow);
   const bool flat = length <= 5;  // the variance of the denominator is not bounded yet
   if (!flat)
     rate *= sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length) *
@@ -124,7 +130,7 @@ __device__ void asgd_steps(const Counter& c, const Scalar* s, const Numbers& n, 
   int64_t& steps = *static_cast<int64_t*>(s[0].at);
   const int64_t turn = (steps % n.batch_num + n.batch_num) % n.batch_num;
   const int64_t seen = steps + 1 < n.batch_num ? steps + 1 : n.batch_num;
-  made[0] = c.lr / static_cast<double>(seen);
+  made[0] = rate_of(c, n) / static_cast<double>(seen);
   made[1] = static_cast<double>(turn * c.n);
   ++steps;
 }
@@ -148,7 +154,7 @@ __global__ void step(const __grid_constant__ Counters counters) {
   if constexpr (rule == Steps::adam) {
     adam_steps(c, s, n, made);
   } else if constexpr (rule == Steps::adamax) {
-    made[0] = c.lr / (1 - s[0].get());
+    made[0] = rate_of(c, n) / (1 - s[0].get());
     s[0].advance(n.beta1);
   } else if constexpr (rule == Steps::nadam) {
     nadam_steps(c, s, n, made);
@@ -183,6 +189,7 @@ struct Ranges {
   NormRange list[kRanges];
   const double* sums;
   double* made;
+  Array rate;
 };
 static_assert(sizeof(Ranges) <= 4096);
 
@@ -196,8 +203,10 @@ __global__ void trust_ratio(const __grid_constant__ Ranges ranges) {
   }
   p = sqrt(block_reduce(p, 0.0, Sum(), shared));
   d = sqrt(block_reduce(d, 0.0, Sum(), shared));
-  if (threadIdx.x == 0)
-    ranges.made[blockIdx.x * kMade + 2] = r.adapts && p > 0 && d > 0 ? r.lr * (p / d) : r.lr;
+  if (threadIdx.x == 0) {
+    const double lr = r.lr * factor_of(ranges.rate);
+    ranges.made[blockIdx.x * kMade + 2] = r.adapts && p > 0 && d > 0 ? lr * (p / d) : lr;
+  }
 }
 
 }  // namespace
@@ -225,9 +234,10 @@ void advance(cudaStream_t stream, Steps rule, Params params, const Numbers& numb
 }
 
 void trust(cudaStream_t stream, std::span<const NormRange> ranges, const double* sums,
-           double* made) {
+           const Array& rate, double* made) {
   Ranges table{};
   table.sums = sums;
+  table.rate = rate;
   for (size_t begin = 0; begin < ranges.size(); begin += kRanges) {
     const size_t count = std::min<size_t>(kRanges, ranges.size() - begin);
     std::copy_n(ranges.begin() + static_cast<std::ptrdiff_t>(begin), count, table.list);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "argosy/kernels/cuda/floats.cuh"
-#include "argosy/kernels/cuda/optim.h"
+#include "argosy/kernels/cuda/optim_rate.cuh"
 
 // One pass over many parameters. A launch gets a table of them by value; each block finds the
 // parameter that its chunk belongs to.
@@ -29,6 +29,10 @@ struct Entry {
   Kind target_kind, copy_kind, grad_kind, state_kinds[kMaxStates];
   bool aligned;  // all arrays to 16 bytes
 };
+
+__device__ __forceinline__ double rate_of(const Numbers& n, const Entry& e) {
+  return e.lr * factor_of(n.rate);
+}
 
 inline constexpr int kEntries = 30;
 struct Table {
