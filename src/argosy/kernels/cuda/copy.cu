@@ -232,7 +232,7 @@ void fill(cudaStream_t stream, const View& to, const void* item) {
     }
     const int size = sizeof(T);
     for_parts(m, &to.data, &size, 1, [&](const Merged& part, void* const* at) {
-      const Walk<1> w = walk_of<1>(part, at, 1);
+      const auto w = walk_of<Walk<1>>(part, at, 1);
       fill_any<T><<<blocks_for(w.items, 1), kThreads, 0, stream>>>(w, value);
       ARGOSY_CUDA_LAUNCHED();
     });
