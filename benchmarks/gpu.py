@@ -4,7 +4,7 @@
 
 Names pick figures by a part of their name. Each figure first compares its results with PyTorch's, then
 times both in turns; a ratio is our time over theirs, or for rates our share of what the column says.
---compile adds torch.compile to the GPT step. A figure that fails prints why, and the others go on.
+--compile adds torch.compile to the ResNet and GPT steps. A figure that fails prints why, and the others go on.
 
 * Times are wall times of calls between two synchronizations, medians of rounds, after warm-up.
 * "host" times are of the calls alone, without waiting for the GPU.
@@ -335,8 +335,11 @@ def gpt_of(batch, length):
 @figure
 def resnet50():
     batch = 64
-    step, captured, theirs = resnet_of(batch)
-    train("ResNet-50, 64 pictures", step, captured, theirs, (1.0, 0.9), batch)
+    step, captured, theirs, compiled = resnet_of(batch)
+    mine = train("ResNet-50, 64 pictures", step, captured, theirs, (1.0, 0.9), batch)
+    if OPTIONS.compile:
+        compare_times("ResNet, captured beside torch.compile", mine, compiled(), 1.0,
+                      rounds=5, seconds=0.3, most=20)  # fmt: skip
 
 
 @figure
@@ -347,6 +350,36 @@ def gpt():
     if OPTIONS.compile:
         compare_times("GPT, captured beside torch.compile", mine, compiled(), 1.0,
                       rounds=5, seconds=0.3, most=20)  # fmt: skip
+
+
+PEAK = 989e12  # bfloat16 products of an H100 or H200 (SXM) without sparsity, FLOPs a second
+
+
+@figure
+def gpt_large():
+    batch, form = 4, gpu_models.LARGE
+    ids = np.random.default_rng(0).integers(0, gpu_models.WORDS, [batch, form["length"] + 1])
+    x, y = p.to_tensor(ids[:, :-1].copy()), p.to_tensor(ids[:, 1:].copy())
+    tx, ty = (torch.from_numpy(ids[:, s].copy()).cuda() for s in (slice(0, -1), slice(1, None)))
+    model, step, captured = gpu_models.large_gpt_steps(x, y, form)
+    want = gpu_models.their_large_loss(model, form, tx, ty)
+    torch.cuda.empty_cache()
+    p.device.cuda.reset_max_memory_allocated()
+    first = float(step())
+    assert abs(first - want) < 0.03 * abs(want), f"losses {first}, theirs {want}"
+    work = gpu_models.large_gpt_work(form, batch * form["length"])
+    for name, run in (("eager", step), ("captured", captured)):
+        (seconds,) = medians([run], rounds=3, seconds=0.6, most=4)
+        share = work / seconds / PEAK
+        row(f"GPT 24 x 2048, 4 x 2048, {name}", f"{seconds * 1e3:.1f} ms",
+            f"{work / seconds * 1e-12:.0f} TFLOPS", share, ">= 0.42", share >= 0.42,
+            "(rate; share of 989)")  # fmt: skip
+    last, peak = float(step()), p.device.cuda.max_memory_allocated() / 2**30
+    assert last < first, f"the loss does not fall: {first}, {last}"
+    print(
+        f"  loss {first:.3f} to {last:.3f}, theirs first {want:.3f}; at most {peak:.1f} GiB",
+        flush=True,
+    )
 
 
 # --- where steps spend their time ---

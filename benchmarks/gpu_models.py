@@ -10,12 +10,12 @@ TF = torch.nn.functional
 WORDS = 50304
 
 
-def steps_of(model, loss, optimizer, inputs):
+def steps_of(model, loss, optimizer, inputs, level="O1"):
     """(an eager training step, the same captured): functions without arguments that give the loss.
     Each call of one trains the model."""
 
     def of_model(*args):
-        with p.amp.auto_cast(dtype="bfloat16", level="O1"):
+        with p.amp.auto_cast(dtype="bfloat16", level=level):
             return loss(model(args[0]), args[1])
 
     def eager():
@@ -103,7 +103,8 @@ def copy_weights(ours, theirs):
 
 
 def resnet_steps(x, y, tx, ty):
-    """(eager, captured, theirs), from the same weights each; captured() makes that step."""
+    """(eager, captured, theirs, theirs by torch.compile), from the same weights each; captured()
+    and the last() make those steps."""
 
     def both(theirs=None):
         p.seed(11)
@@ -115,8 +116,12 @@ def resnet_steps(x, y, tx, ty):
 
     theirs = ResNet50().cuda().to(memory_format=torch.channels_last)
     eager = both(theirs)[0]
-    optimizer = torch.optim.SGD(theirs.parameters(), 0.01, 0.9)
-    return eager, lambda: both()[1], their_step(theirs, TF.cross_entropy, optimizer, (tx, ty))
+
+    def their(model):
+        optimizer = torch.optim.SGD(theirs.parameters(), 0.01, 0.9)
+        return their_step(model, TF.cross_entropy, optimizer, (tx, ty))
+
+    return eager, lambda: both()[1], their(theirs), lambda: their(torch.compile(theirs))
 
 
 # --- GPT ---
@@ -214,3 +219,40 @@ def gpt_steps(x, y, tx, ty):
     eager = both(theirs)[0]
     their = their_gpt_step(theirs, tx, ty)
     return eager, lambda: both()[1], their, lambda: their_gpt_step(torch.compile(theirs), tx, ty)
+
+
+# --- a GPT of 1.3 billion parameters ---
+
+LARGE = {"size": 2048, "layers": 24, "heads": 16, "length": 2048}
+
+
+def large_gpt_steps(x, y, form):
+    """(model, step, captured) in bfloat16 with float32 copies (O2): captured is the step of the same
+    model and optimizer as one Program."""
+    p.seed(11)
+    model = Gpt(**form)
+    optimizer = p.optimizer.AdamW(1e-4, parameters=model.parameters(), multi_precision=True)
+    model, optimizer = p.amp.decorate(model, optimizer, level="O2", dtype="bfloat16")
+    return model, *steps_of(model, words_loss, optimizer, (x, y), "O2")
+
+
+def their_large_loss(model, form, tx, ty):
+    """The loss of PyTorch's model with the memory of our weights."""
+    with torch.device("meta"):
+        theirs = TheirGpt(**form)
+    linear = {n + ".weight" for n, m in theirs.named_modules() if isinstance(m, torch.nn.Linear)}
+    weights = {
+        name: torch.from_dlpack(value.detach()) for name, value in model.state_dict().items()
+    }
+    weights = {n: w.t() if n in linear else w for n, w in weights.items()}
+    theirs.load_state_dict(weights, assign=True)
+    with torch.no_grad(), torch.autocast(tx.device.type, torch.bfloat16):
+        return float(their_words_loss(theirs(tx), ty))
+
+
+def large_gpt_work(form, tokens):
+    """FLOPs of a training step: 6 for each weight of a product and token, and those of causal
+    attention, of which half the scores count."""
+    size, layers, length = form["size"], form["layers"], form["length"]
+    weights = 12 * layers * size * size + size * WORDS
+    return (6 * weights + 6 * layers * size * length) * tokens

@@ -6,6 +6,7 @@ import weakref
 from argosy import _core
 from argosy._core import Tensor
 from argosy.amp import _state as autocast
+from argosy.device.place import CPUPlace, current
 from argosy.optimizer import LBFGS
 from argosy.static.input import InputSpec
 
@@ -168,7 +169,7 @@ class CompiledStep:
         program, fetches = found
         for layer in self._exchanging:
             layer._begin_step()
-        result = execute(program, [*batch, self._current_rate()], fetches)[0]
+        result = execute(program, [*batch, self._current_rate(batch)], fetches)[0]
         read.leave()
         return result
 
@@ -197,15 +198,19 @@ class CompiledStep:
             shapes.append(v.shape if spec is None else list(spec.shape))
         return shapes
 
-    def _current_rate(self):
-        """The learning rate as the Program takes it: float64[]."""
+    def _current_rate(self, batch):
+        """The learning rate as the Program takes it: float64[], on the host, where updates read it
+        without waiting for a device; a run is where its first feed is."""
         value = self.optimizer.get_lr()
-        if self._rate is None or self._rate[0] != value:
-            rate = _core.to_tensor(value, "float64", True)
-            if self._rate is not None and not rate.place.is_cpu_place():
-                self._rate[1]._copy_from(rate)  # graphs that the device has recorded read it there
-                rate = self._rate[1]
-            self._rate = value, rate
+        form = value, bool(batch)
+        if self._rate is None or self._rate[0] != form:
+            here = current.place
+            if batch:
+                _core.set_place(CPUPlace())
+            try:
+                self._rate = form, _core.to_tensor(value, "float64", True)
+            finally:
+                _core.set_place(here)
         return self._rate[1]
 
     def _capture(self, batch):

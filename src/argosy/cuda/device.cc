@@ -148,12 +148,35 @@ std::vector<std::pair<std::string, std::string>> CudaDevice::properties(Place pl
 
 // --- memory ---
 
+namespace {
+
+// While a thread records, CUDA refuses what might wait, as cudaMalloc, and gives up the record. Not
+// so here: memory is none of what is recorded.
+class Unrecorded {
+ public:
+  Unrecorded() { exchange(); }
+  ~Unrecorded() { exchange(); }
+  Unrecorded(const Unrecorded&) = delete;
+  Unrecorded& operator=(const Unrecorded&) = delete;
+
+ private:
+  void exchange() {
+    if (recording) cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+}  // namespace
+
 void* CudaDevice::take_chunk(int index, size_t bytes) {
   use_gpu(index);
   void* chunk = nullptr;
-  if (cudaMalloc(&chunk, bytes) != cudaSuccess) {
-    cudaGetLastError();
-    return nullptr;
+  {
+    const Unrecorded unrecorded;
+    if (cudaMalloc(&chunk, bytes) != cudaSuccess) {
+      cudaGetLastError();
+      return nullptr;
+    }
   }
   CudaDevice& self = get();
   MutexLock lock(self.chunks_mutex_);

@@ -187,14 +187,34 @@ void Frame::drop_arenas() {
 
 // --- what comes from outside ---
 
+// A number of the host, for the stream that runs: in the same memory each time, where recorded
+// graphs find it.
+const Tensor& Frame::brought(size_t feed, const Tensor& number) {
+  Brought& b = brought_[feed];
+  const Stream stream = device::current(plan.place);
+  if (b.number.defined() && b.stream == stream)
+    op::copy_into(b.number, number);
+  else
+    b = {op::to_place(number, plan.place), stream};
+  return b.number;
+}
+
 bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
   scope_ = scope;
   if (!arenas_stay_) take_arenas();
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feeds[i] == kNone) continue;
-    if (feeds[i].place() != plan.place) check_place("feed", feeds[i], plan.place);
     TensorImpl& to = *slots[plan.feeds[i]].impl();
-    const Tensor t = dense(feeds[i]) ? op::contiguous(feeds[i]) : feeds[i];
+    Tensor t = dense(feeds[i]) ? op::contiguous(feeds[i]) : feeds[i];
+    if (t.place() != plan.place) {
+      // A number may come from the host, and stays there if that is where it is read.
+      const bool number = t.place().kind == DeviceKind::cpu && t.rank() == 0 && dense(t) &&
+                          plan.place.kind != DeviceKind::null;
+      if (!number)
+        check_place("feed", t, plan.place);
+      else if (!plan.numbers[i])
+        t = brought(i, t);
+    }
     bool written = false;
     for (const StatePlan& s : plan.states)
       written |= s.last != kNone && !s.writes_back && s.state->tensor.defined() && dense(t) &&

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 
 #include "argosy/runtime/graphs.h"
 #include "argosy/runtime/plan.h"
@@ -99,6 +100,7 @@ class Frame {
   void release_block(const BlockPlan& block);
 
   const void* unread_attributes(const Step& s);
+  const Tensor& brought(size_t feed, const Tensor& number);
 
   std::vector<FrameStep> steps_;
   std::deque<op::AttrBox> unread_;  // attributes of steps that read numbers themselves
@@ -115,7 +117,12 @@ class Frame {
     Stream stream;         // whose work uses it; of the CPU none
   };
   std::vector<TakenArena> arenas_;  // of each of the plan's
-  bool arenas_stay_ = false;        // small ones of the CPU alone, and taken
+  struct Brought {
+    Tensor number;
+    Stream stream;  // whose work uses it
+  };
+  std::map<size_t, Brought> brought_;  // by feed
+  bool arenas_stay_ = false;           // small ones of the CPU alone, and taken
   program::Scope* scope_ = nullptr;
   std::unique_ptr<std::atomic<int32_t>[]> waits_;  // of steps in parallel segments
 };

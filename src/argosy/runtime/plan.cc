@@ -76,6 +76,7 @@ class Planner {
     for (const Place place : places_.all()) plan_.arenas.push_back({place, 0, exchanged});
   }
 
+  void find_numbers();
   void run(std::span<const Ref<Value>> fetches);
   std::set<const Operation*> doubtful;  // left to dispatch
 
@@ -641,6 +642,29 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
   }
 }
 
+// Which feeds only attributes read, on the host.
+void Planner::find_numbers() {
+  std::vector<bool> otherwise(plan_.slots.size());
+  const auto note = [&](uint32_t slot) {
+    if (slot != kNone) otherwise[slot] = true;
+  };
+  for (const Step& s : plan_.steps) {
+    const bool there = s.kind == Step::Kind::kernel;  // numbers are read where they lie
+    const size_t operands = s.in.size() - (there ? 0 : s.operation->attr_operands);
+    std::ranges::for_each(std::span(s.in).first(operands), note);
+    std::ranges::for_each(s.out, note);
+    for (const Copy& c : s.copies) note(c.from);
+  }
+  for (const MemorySlot& s : plan_.slots) note(s.base);
+  for (const BlockPlan& b : plan_.blocks)
+    for (const auto& list : {b.arguments, b.yields}) std::ranges::for_each(list, note);
+  std::ranges::for_each(plan_.fetches, note);
+  for (const StatePlan& s : plan_.states) note(s.last);
+  for (const uint32_t slot : plan_.feeds)
+    plan_.numbers.push_back(slot != kNone && !otherwise[slot] &&
+                            plan_.slots[slot].shape.rank() == 0);
+}
+
 void Planner::run(std::span<const Ref<Value>> fetches) {
   find_uses(p_.main);
   for (const Ref<Value>& v : fetches) {
@@ -680,6 +704,7 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
     plan_.states[i].writes_back = plan_.states[i].last != plan_.states[i].initial;
   }
   for (const Ref<Value>& v : fetches) plan_.fetches.push_back(slot_[v->id]);
+  find_numbers();
   for (Step& s : plan_.steps) s.cost = estimate_cost(plan_, s);
   plan_.report_.steps = plan_.steps.size();
   const PlacedMemory placed = place_memory(plan_, memory_, request_.parallel);

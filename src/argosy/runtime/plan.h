@@ -167,6 +167,9 @@ class ARGOSY_API Plan {
   std::vector<BlockPlan> blocks;  // the first is the main one
   std::vector<uint32_t> fetches;
   std::vector<uint32_t> feeds;  // kNone where nothing reads it
+  // Of each feed, whether all that reads it is attributes, on the host, as a learning rate's: such
+  // a number stays there, where it is read without waiting.
+  std::vector<bool> numbers;
   std::vector<StatePlan> states;
   std::vector<std::pair<uint32_t, Tensor>> constants;
   std::vector<Arena> arenas;  // one for each place that values are on; the first is that of `place`

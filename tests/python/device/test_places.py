@@ -121,3 +121,16 @@ def test_state_elsewhere_without_a_move_is_refused():
     with pytest.raises(ValueError, match=f"is on {FIRST}, but this run is on cpu"):
         net(paddle.to_tensor(X, place="cpu"))
     assert _core.devices()
+
+
+def test_a_number_may_come_from_the_host():
+    @paddle.jit.to_static(full_graph=True)
+    def scaled(x, s):
+        return x * s
+
+    x = paddle.to_tensor(X)
+    got = scaled(x, paddle.to_tensor(2.0, place="cpu"))
+    assert str(got.place) == f"Place({FIRST})"
+    np.testing.assert_array_equal(got.numpy(), X * 2)
+    with pytest.raises(ValueError, match=f"is on cpu, but this run is on {FIRST}"):
+        scaled(x, paddle.to_tensor(X, place="cpu"))

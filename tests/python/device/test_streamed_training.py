@@ -92,6 +92,31 @@ def test_a_step_does_not_wait(streamed):
     assert _core.host_waits() == before
 
 
+def test_a_captured_step_does_not_wait(streamed):
+    """Its learning rate is a number of the host, whatever it is by then; each large parameter has an
+    update of its own, which reads it."""
+
+    def losses(waits=None):
+        net = drawn(lambda: nn.Sequential(nn.Linear(64, 300), nn.GELU(), nn.Linear(300, 300)))
+        rate = paddle.optimizer.lr.StepDecay(0.01, 1, 0.5)
+        optimizer = paddle.optimizer.AdamW(rate, parameters=net.parameters())
+        step = paddle.jit.compile_step(net, lambda out, y: ((out - y) ** 2).mean(), optimizer)
+        x, y = paddle.to_tensor(X.reshape(16, 64)), paddle.to_tensor(np.ones([16, 300], "float32"))
+        found = []
+        for i in range(4):
+            before = _core.host_waits()
+            found.append(step(x, y))
+            if waits is not None and i:
+                waits.append(_core.host_waits() - before)
+            rate.step()
+        return [v.numpy() for v in found] + [v.numpy() for v in net.state_dict().values()]
+
+    want, waits = on("cpu", losses), []
+    for a, b in zip(want, on(FIRST, lambda: losses(waits))):
+        assert_as_on_the_cpu(b, a)
+    assert waits == [0, 0, 0]
+
+
 def test_hooks_pylayer_and_second_order(streamed):
     class Cube(paddle.autograd.PyLayer):
         @staticmethod

@@ -132,9 +132,9 @@ void run_cast(cudaStream_t stream, const View& to, const View& from) {
       return widest_pack<CastOp<To>, To, From>();
   }();
   const auto launch = [&](const Merged& m, void* const* at, int pack) {
-    const Walk<2> w = walk_of<2>(m, at, pack);
     if constexpr (kPacked > 1) {
       if (pack == kPacked) {
+        const auto w = walk_of<WalkOf<2, kPacked>>(m, at, pack);
         constexpr int kFlight = flight_of<CastOp<To>>(kPacked);
         each<CastOp<To>, kPacked, kFlight, Numbers<int>, To, From>
             <<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, {});
@@ -142,6 +142,7 @@ void run_cast(cudaStream_t stream, const View& to, const View& from) {
         return;
       }
     }
+    const auto w = walk_of<Walk<2>>(m, at, pack);
     cast_any<To><<<blocks_for(w.items, 1), kThreads, 0, stream>>>(w, from.dtype);
     ARGOSY_CUDA_LAUNCHED();
   };

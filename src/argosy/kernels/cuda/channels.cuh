@@ -128,66 +128,109 @@ __global__ void __launch_bounds__(256)
   parts[unit * gridDim.y + blockIdx.y] = s;
 }
 
+// f(n, r) for the rows r, r + step, .. of n: four at once as long as there are so many, else one.
+// What f loads of them is under way together.
+template <int kAtOnce, class F>
+__device__ __forceinline__ void for_rows(int64_t r, int64_t step, int64_t end, F&& f) {
+  for (; r + (kAtOnce - 1) * step < end; r += kAtOnce * step)
+    f(std::integral_constant<int, kAtOnce>(), r);
+  for (; r < end; r += step) f(std::integral_constant<int, 1>(), r);
+}
+
+// What threads of a block of 256 have summed up of `x` packs of columns, x a power of 2 below 33:
+// f(column of the block, sum). All lanes of a warp call it; `shared`: 8 warps of kWarp * P items.
+template <int P, class S, class F>
+__device__ __forceinline__ void give_columns(S (&s)[P], unsigned x, S* shared, F&& f) {
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x, lane = thread % kWarp;
+  for (unsigned step = x; step < kWarp; step *= 2) {
+#pragma unroll
+    for (int k = 0; k < P; ++k) s[k].add(shuffled(s[k], static_cast<int>(step)));
+  }
+  if (lane < x) {
+#pragma unroll
+    for (int k = 0; k < P; ++k) shared[(thread / kWarp * x + lane) * P + k] = s[k];
+  }
+  __syncthreads();
+  if (thread < x * P) {
+    S all = shared[thread];
+    for (unsigned warp = 1; warp < 256 / kWarp; ++warp) all.add(shared[warp * x * P + thread]);
+    f(thread, all);
+  }
+  __syncthreads();
+}
+
 // Threads (x: packs of columns, y: rows); blocks (x: columns, y: splits of rows, z: matrices).
 template <class S, class T, int P>
-__global__ void __launch_bounds__(256) sum_columns(Source<T> in, Units a, S* parts) {
+__global__ void __launch_bounds__(256, sizeof(T) < 8 ? 4 : 1)
+    sum_columns(Source<T> in, Units a, S* parts) {
   using C = Computed<T>;
   constexpr bool kPair = std::is_same_v<S, PairSums<C>>;
-  alignas(S) __shared__ unsigned char room[256 * sizeof(S)];
-  S* shared = reinterpret_cast<S*>(room);
-  const int64_t column = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * P;
+  alignas(S) __shared__ unsigned char room[8 * kWarp * P * sizeof(S)];
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.x * P;
+  const int64_t column = first + threadIdx.x * P;
   const bool inside = column < a.units;
   for (int64_t matrix = blockIdx.z; matrix < a.pieces; matrix += gridDim.z) {
     S s[P];
     C mean[P];
 #pragma unroll
-    for (int k = 0; k < P; ++k)
-      mean[k] = kPair && inside ? in.mean[matrix * in.groups + (column + k) / in.members] : C(0);
-    if (inside) {
-      const int64_t base = matrix * a.piece_stride + column;
-      const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
-      C count = 0;
-#pragma unroll 4
-      for (int64_t r = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; r < a.length;
-           r += step) {
-        const auto raw = *reinterpret_cast<const Pack<T, P>*>(in.x + base + r * a.units);
-        if constexpr (kPair) {
-          const auto of_dy = *reinterpret_cast<const Pack<T, P>*>(in.dy + base + r * a.units);
+    for (int k = 0; k < P; ++k) {
+      const int64_t of = in.members == 1 ? column + k : (column + k) / in.members;
+      mean[k] = kPair && inside ? in.mean[matrix * in.groups + of] : C(0);
+    }
+    const int64_t base = matrix * a.piece_stride + column;
+    C count = 0;
+    const auto add = [&]<int n>(std::integral_constant<int, n>, int64_t r, int64_t step) {
+      Pack<T, P> raw[n];
+      [[maybe_unused]] Pack<T, P> of_dy[n];
+#pragma unroll
+      for (int u = 0; u < n; ++u) {
+        const int64_t at = base + (r + u * step) * a.units;
+        raw[u] = *reinterpret_cast<const Pack<T, P>*>(in.x + at);
+        if constexpr (kPair) of_dy[u] = *reinterpret_cast<const Pack<T, P>*>(in.dy + at);
+      }
+      if constexpr (kPair) {
+#pragma unroll
+        for (int u = 0; u < n; ++u) {
 #pragma unroll
           for (int k = 0; k < P; ++k) {
-            const C dy = load(of_dy.at[k]);
+            const C dy = load(of_dy[u].at[k]);
             s[k].sum += dy;
-            s[k].product += dy * (load(raw.at[k]) - mean[k]);
-          }
-        } else {
-          count += 1;
-          const C share = 1 / count;
-#pragma unroll
-          for (int k = 0; k < P; ++k) {  // Welford 1962
-            const C v = load(raw.at[k]), apart = v - s[k].mean;
-            s[k].mean += apart * share;
-            s[k].squares += apart * (v - s[k].mean);
+            s[k].product += dy * (load(raw[u].at[k]) - mean[k]);
           }
         }
-      }
-      if constexpr (!kPair) {
+      } else {
+        // As Moments are added, with one division for all columns.
+        const C share = n / (count + n), weight = count * share;
+        count += n;
 #pragma unroll
-        for (int k = 0; k < P; ++k) s[k].count = count;
-      }
-    }
-    const unsigned place = threadIdx.y * blockDim.x + threadIdx.x;
+        for (int k = 0; k < P; ++k) {
+          C middle = 0, squares = 0;
 #pragma unroll
-    for (int k = 0; k < P; ++k) {
-      shared[place] = s[k];
-      for (unsigned half = blockDim.y / 2; half; half /= 2) {
-        __syncthreads();
-        if (threadIdx.y < half) shared[place].add(shared[place + half * blockDim.x]);
+          for (int u = 0; u < n; ++u) middle += load(raw[u].at[k]);
+          middle *= C(1) / n;
+#pragma unroll
+          for (int u = 0; u < n; ++u) {
+            const C apart = load(raw[u].at[k]) - middle;
+            squares += apart * apart;
+          }
+          const C apart = middle - s[k].mean;
+          s[k].mean += apart * share;
+          s[k].squares += squares + apart * apart * weight;
+        }
       }
-      __syncthreads();
-      if (threadIdx.y == 0 && inside)
-        parts[(matrix * a.units + column + k) * gridDim.y + blockIdx.y] = shared[threadIdx.x];
-      __syncthreads();
+    };
+    if (inside) {
+      const int64_t step = static_cast<int64_t>(gridDim.y) * blockDim.y;
+      for_rows<4>(static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y, step, a.length,
+                  [&](auto n, int64_t r) { add(n, r, step); });
     }
+    if constexpr (!kPair) {
+#pragma unroll
+      for (int k = 0; k < P; ++k) s[k].count = count;
+    }
+    give_columns<P>(s, blockDim.x, reinterpret_cast<S*>(room), [&](unsigned c, const S& all) {
+      if (first + c < a.units) parts[(matrix * a.units + first + c) * gridDim.y + blockIdx.y] = all;
+    });
   }
 }
 
@@ -198,6 +241,25 @@ __device__ __forceinline__ S merged(const S* parts, int64_t run, int64_t i) {
   for (int64_t k = threadIdx.x % kWarp; k < run; k += kWarp) s.add(parts[i * run + k]);
   merge_warp(s);
   return s;
+}
+// About the mean of all, which takes no division for each part.
+template <class C>
+__device__ __forceinline__ Moments<C> merged(const Moments<C>* parts, int64_t run, int64_t i) {
+  const Moments<C>* own = parts + i * run;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  Moments<C> all;
+  for (int64_t k = lane; k < run; k += kWarp) {
+    all.count += own[k].count;
+    all.mean += own[k].count * own[k].mean;
+  }
+  all.count = warp_reduce(all.count, Sum());
+  all.mean = warp_reduce(all.mean, Sum()) / (all.count > 0 ? all.count : C(1));
+  for (int64_t k = lane; k < run; k += kWarp) {
+    const C apart = own[k].mean - all.mean;
+    all.squares += own[k].squares + own[k].count * apart * apart;
+  }
+  all.squares = warp_reduce(all.squares, Sum());
+  return all;
 }
 
 struct SumPlan {
@@ -318,18 +380,25 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int e = 0; e < P; ++e) k[e] = numbers[matrix * a.units + column + e];
     const int64_t base = matrix * a.piece_stride + column;
-#pragma unroll 2
-    for (int64_t r = static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; r < a.length;
-         r += step) {
-      const int64_t at = base + r * a.units;
-      auto raw = *reinterpret_cast<const Pack<T, P>*>(x + at);
-      Pack<T, P> of_dy;
-      if constexpr (kBack) of_dy = *reinterpret_cast<const Pack<T, P>*>(dy + at);
+    const auto rows = [&]<int n>(std::integral_constant<int, n>, int64_t r) {
+      Pack<T, P> raw[n];
+      [[maybe_unused]] Pack<T, P> of_dy[n];
 #pragma unroll
-      for (int e = 0; e < P; ++e)
-        raw.at[e] = made<kBack, T>(k[e], raw.at[e], kBack ? of_dy.at[e] : T());
-      *reinterpret_cast<Pack<T, P>*>(y + at) = raw;
-    }
+      for (int u = 0; u < n; ++u) {
+        const int64_t at = base + (r + u * step) * a.units;
+        raw[u] = *reinterpret_cast<const Pack<T, P>*>(x + at);
+        if constexpr (kBack) of_dy[u] = *reinterpret_cast<const Pack<T, P>*>(dy + at);
+      }
+#pragma unroll
+      for (int u = 0; u < n; ++u) {
+#pragma unroll
+        for (int e = 0; e < P; ++e)
+          raw[u].at[e] = made<kBack, T>(k[e], raw[u].at[e], kBack ? of_dy[u].at[e] : T());
+        *reinterpret_cast<Pack<T, P>*>(y + base + (r + u * step) * a.units) = raw[u];
+      }
+    };
+    for_rows<kBack ? 2 : 4>(static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y, step,
+                            a.length, rows);
   }
 }
 

@@ -52,18 +52,20 @@ Product product_of(DType dtype, const ConvShape& s, const void* w, const void* f
   p.c_stride = p.m * p.n;
   return p;
 }
+constexpr int64_t kWidened = 8;  // channels
+
 // Operands as cuDNN takes them, in memory that lives until the call is enqueued.
 class Operands {
  public:
-  Operands(cudaStream_t stream, DType dtype, const ConvShape& s, bool turned = false)
+  Operands(cudaStream_t stream, DType dtype, const ConvShape& s, ConvRoute route)
       : stream_(stream), dtype_(dtype), given_(s), inner_(s) {
     // cuDNN computes float64 with channels first only.
     if (dtype == DType::float64) inner_.channels_last = false;
-    if (turned) inner_.channels_last = !s.channels_last;
-    bool even = true;
-    for (int d = 0; d < 3; ++d) even = even && reached(d, s.in[d] + 2 * s.pad[d]) == s.out[d];
-    padded_ = !even;
-    if (even) return;
+    widened_ = route == ConvRoute::widened;
+    if (route == ConvRoute::turned || widened_) inner_.channels_last = !s.channels_last;
+    if (widened_) inner_.in_channels = kWidened;
+    padded_ = !is_even(s);
+    if (!padded_) return;
     // Exactly what the windows cover, padding written out.
     for (int d = 0; d < 3; ++d) {
       inner_.in[d] = (s.out[d] - 1) * s.stride[d] + s.dilation[d] * (s.kernel[d] - 1) + 1;
@@ -73,8 +75,15 @@ class Operands {
 
   const ConvShape& shape() const { return inner_; }
   bool takes() const { return fits(inner_); }
+  // Is the padding the same on both sides?
+  static bool is_even(const ConvShape& s) {
+    bool even = true;
+    for (int d = 0; d < 3; ++d) even = even && reached(s, d, s.in[d] + 2 * s.pad[d]) == s.out[d];
+    return even;
+  }
 
   const void* x(const void* given) {
+    if (widened_) return widened(given, given_.batch, given_.in_places());
     if (padded_) {
       void* to = make(given_.batch * given_.in_channels * inner_.in_places());
       int64_t offset[3];
@@ -88,6 +97,7 @@ class Operands {
     return to_inner(given, given_.out_channels, given_.out_places());
   }
   const void* w(const void* given) {
+    if (widened_) return widened(given, given_.out_channels, given_.taps());
     if (!turns_weights()) return given;
     void* to = make(given_.w_size());
     transpose_batched(stream_, dtype_, given, to, given_.out_channels, in_group(), given_.taps());
@@ -100,10 +110,15 @@ class Operands {
                               : given;
   }
   void* result_y(void* given) { return turns() ? make(given_.y_size()) : given; }
-  void* result_w(void* given) { return turns_weights() ? make(given_.w_size()) : given; }
+  void* result_w(void* given) {
+    return turns_weights() || widened_ ? make(inner_.w_size()) : given;
+  }
 
   // From that memory to the given one.
   void finish_x(void* made, void* given) {
+    if (widened_)
+      return narrow_channels(stream_, made, given, given_.batch, given_.in_channels,
+                             given_.in_places());
     if (turns()) {
       void* to = padded_ ? make(inner_.x_size()) : given;
       from_inner(made, to, given_.in_channels, inner_.in_places());
@@ -117,15 +132,18 @@ class Operands {
     if (turns()) from_inner(made, given, given_.out_channels, given_.out_places());
   }
   void finish_w(void* made, void* given) {
+    if (widened_)
+      return narrow_channels(stream_, made, given, given_.out_channels, given_.in_channels,
+                             given_.taps());
     if (turns_weights())
       transpose_batched(stream_, dtype_, made, given, given_.out_channels, given_.taps(),
                         in_group());
   }
 
  private:
-  int64_t reached(int d, int64_t size) const {
-    const int64_t room = size - given_.dilation[d] * (given_.kernel[d] - 1) - 1;
-    return room < 0 ? 0 : room / given_.stride[d] + 1;
+  static int64_t reached(const ConvShape& s, int d, int64_t size) {
+    const int64_t room = size - s.dilation[d] * (s.kernel[d] - 1) - 1;
+    return room < 0 ? 0 : room / s.stride[d] + 1;
   }
   int64_t in_group() const { return given_.in_channels / given_.groups; }
   bool turns() const { return given_.channels_last != inner_.channels_last; }
@@ -143,6 +161,11 @@ class Operands {
         return slot->data();
       }
     return nullptr;
+  }
+  const void* widened(const void* given, int64_t outer, int64_t places) {
+    void* to = make(outer * places * kWidened);
+    widen_channels(stream_, given, to, outer, given_.in_channels, places);
+    return to;
   }
   const void* to_inner(const void* given, int64_t channels, int64_t places) {
     if (!turns()) return given;
@@ -163,7 +186,7 @@ class Operands {
   cudaStream_t stream_;
   DType dtype_;
   ConvShape given_, inner_;
-  bool padded_ = false;
+  bool padded_ = false, widened_ = false;
   std::unique_ptr<Scratch> made_[8];  // each call makes at most two of each operand
 };
 
@@ -193,6 +216,8 @@ std::vector<ConvRoute> routes_of(DType dtype, const ConvShape& s, bool product) 
   if (item_size(dtype) != 2 || s.channels_last) return routes;
   routes.push_back(ConvRoute::turned);
   if (product) routes.push_back(ConvRoute::product);
+  if (s.groups == 1 && s.in_channels < kWidened && s.out_channels % 8 == 0 && Operands::is_even(s))
+    routes.push_back(ConvRoute::widened);
   return routes;
 }
 
@@ -204,7 +229,7 @@ bool forward_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvSha
     gemm(stream, product_of(dtype, s, w, x, y, false));
     return true;
   }
-  Operands operands(stream, dtype, s, route == ConvRoute::turned);
+  Operands operands(stream, dtype, s, route);
   if (!operands.takes()) return false;
   const void *from = operands.x(x), *weights = operands.w(w);
   void* to = operands.result_y(y);
@@ -231,7 +256,7 @@ bool data_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvShape&
     gemm(stream, product_of(dtype, s, w, dy, dx, true));
     return true;
   }
-  Operands operands(stream, dtype, s, route == ConvRoute::turned);
+  Operands operands(stream, dtype, s, route);
   if (!operands.takes()) return false;
   const void *from = operands.y(dy), *weights = operands.w(w);
   void* to = operands.result_x(dx);
@@ -244,7 +269,7 @@ bool data_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvShape&
 
 bool weight_by(ConvRoute route, cudaStream_t stream, DType dtype, const ConvShape& s,
                const ConvOptions& options, const void* x, const void* dy, void* dw) {
-  Operands operands(stream, dtype, s, route == ConvRoute::turned);
+  Operands operands(stream, dtype, s, route);
   if (!operands.takes()) return false;
   const void *from = operands.x(x), *outer = operands.y(dy);
   void* to = operands.result_w(dw);

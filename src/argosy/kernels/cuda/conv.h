@@ -76,6 +76,13 @@ void shift_places(cudaStream_t stream, DType dtype, const void* from, const int6
                   void* to, const int64_t to_sizes[3], const int64_t offset[3], int64_t outer,
                   int64_t lanes);
 
+// [outer, channels, places] of 16-bit numbers, less than 8 channels, to [outer, places, 8] with
+// zeros for those that are missing; and back, without these.
+void widen_channels(cudaStream_t stream, const void* from, void* to, int64_t outer,
+                    int64_t channels, int64_t places);
+void narrow_channels(cudaStream_t stream, const void* from, void* to, int64_t outer,
+                     int64_t channels, int64_t places);
+
 // [batch, rows, columns] to [batch, columns, rows].
 void transpose_batched(cudaStream_t stream, DType dtype, const void* from, void* to, int64_t batch,
                        int64_t rows, int64_t columns);

@@ -102,7 +102,88 @@ __global__ void __launch_bounds__(kTile* kTileRows)
   }
 }
 
+// Where one side has few elements: a block for 256 of the other, which lie side by side with their
+// few in either `from` (`down`: columns are few) or `to`.
+constexpr int64_t kThin = 16;
+template <class T, bool down>
+__global__ void __launch_bounds__(kThreads)
+    transpose_thin(const T* __restrict__ from, T* __restrict__ to, int64_t parts, int64_t count,
+                   int few) {
+  __shared__ T tile[kThreads * kThin];
+  const int64_t batch = blockIdx.x / parts, begin = blockIdx.x % parts * kThreads;
+  from += batch * count * few;
+  to += batch * count * few;
+  const int here = static_cast<int>(count - begin < kThreads ? count - begin : kThreads);
+  const int self = static_cast<int>(threadIdx.x);
+  if constexpr (down) {
+    for (int i = self; i < here * few; i += kThreads) tile[i] = from[begin * few + i];
+    __syncthreads();
+    if (self < here)
+      for (int c = 0; c < few; ++c) to[c * count + begin + self] = tile[self * few + c];
+  } else {
+    if (self < here)
+      for (int c = 0; c < few; ++c) tile[self * few + c] = from[c * count + begin + self];
+    __syncthreads();
+    for (int i = self; i < here * few; i += kThreads) to[begin * few + i] = tile[i];
+  }
+}
+
+// --- images of less than eight channels, of 16 bits ---
+
+constexpr int kWide = 8;
+using WidePlace = Pack<uint16_t, kWide>;
+
+__global__ void __launch_bounds__(kThreads)
+    widen_kernel(const uint16_t* __restrict__ from, int64_t total, int64_t places, int channels,
+                 WidePlace* __restrict__ to) {
+  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
+       i += int64_t{gridDim.x} * kThreads) {
+    int64_t place;
+    const int64_t outer = divide(i, places, place);
+    const uint16_t* at = from + outer * channels * places + place;
+    WidePlace wide;
+#pragma unroll
+    for (int c = 0; c < kWide; ++c) wide.at[c] = c < channels ? at[c * places] : uint16_t{0};
+    to[i] = wide;
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    narrow_kernel(const WidePlace* __restrict__ from, int64_t total, int64_t places, int channels,
+                  uint16_t* __restrict__ to) {
+  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
+       i += int64_t{gridDim.x} * kThreads) {
+    int64_t place;
+    const int64_t outer = divide(i, places, place);
+    uint16_t* at = to + outer * channels * places + place;
+    const WidePlace wide = from[i];
+#pragma unroll
+    for (int c = 0; c < kWide; ++c)
+      if (c < channels) at[c * places] = wide.at[c];
+  }
+}
+
 }  // namespace
+
+void widen_channels(cudaStream_t stream, const void* from, void* to, int64_t outer,
+                    int64_t channels, int64_t places) {
+  const int64_t total = outer * places;
+  if (total == 0) return;
+  widen_kernel<<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+      static_cast<const uint16_t*>(from), total, places, static_cast<int>(channels),
+      static_cast<WidePlace*>(to));
+  ARGOSY_CUDA_LAUNCHED();
+}
+
+void narrow_channels(cudaStream_t stream, const void* from, void* to, int64_t outer,
+                     int64_t channels, int64_t places) {
+  const int64_t total = outer * places;
+  if (total == 0) return;
+  narrow_kernel<<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+      static_cast<const WidePlace*>(from), total, places, static_cast<int>(channels),
+      static_cast<uint16_t*>(to));
+  ARGOSY_CUDA_LAUNCHED();
+}
 
 void add_channel_bias(cudaStream_t stream, DType dtype, const void* bias, int64_t outer,
                       int64_t channels, int64_t inner, void* y) {
@@ -153,6 +234,15 @@ void transpose_batched(cudaStream_t stream, DType dtype, const void* from, void*
   const int64_t tiles = batch * ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
   with_width(item_size(dtype), [&]<class T>(Type<T>) {
     if constexpr (sizeof(T) <= 8) {
+      const int64_t few = std::min(rows, columns), count = std::max(rows, columns);
+      const int64_t parts = (count + kThreads - 1) / kThreads;
+      if (few <= kThin && batch * parts <= INT32_MAX) {
+        const auto thin = columns == few ? transpose_thin<T, true> : transpose_thin<T, false>;
+        thin<<<static_cast<unsigned>(batch * parts), kThreads, 0, stream>>>(
+            static_cast<const T*>(from), static_cast<T*>(to), parts, count, static_cast<int>(few));
+        ARGOSY_CUDA_LAUNCHED();
+        return;
+      }
       transpose_kernel<T><<<grid(tiles, 1, 32), dim3(kTile, kTileRows), 0, stream>>>(
           static_cast<const T*>(from), static_cast<T*>(to), tiles, rows, columns);
       ARGOSY_CUDA_LAUNCHED();

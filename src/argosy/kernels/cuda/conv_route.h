@@ -12,6 +12,7 @@ namespace argosy::cuda {
 enum class ConvRoute : uint8_t {
   given,    // cuDNN, as the operands lie
   turned,   // cuDNN with channels last, to which operands are turned and results back
+  widened,  // the same with eight channels of x, where it has less: what tensor cores read
   product,  // a matrix product for each image
 };
 

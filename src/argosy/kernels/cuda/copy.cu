@@ -61,6 +61,59 @@ struct Tiles {
 template <class T>
 inline constexpr int kTile = sizeof(T) <= 2 ? 64 : 32;
 
+template <class T>
+struct TileAt {
+  int64_t a0, b0;  // where it begins
+  const T* from;
+  T* to;
+};
+template <class T, int side>
+__device__ __forceinline__ TileAt<T> tile_of(const Tiles& t) {
+  uint32_t rest = t.tiles_a.quotient(blockIdx.x);
+  const int64_t a0 = int64_t{blockIdx.x - rest * t.tiles_a.d} * side;
+  uint32_t batch = t.tiles_b.quotient(rest);
+  const int64_t b0 = int64_t{rest - batch * t.tiles_b.d} * side;
+  const T* from = static_cast<const T*>(t.from) + b0 * t.from_b + a0;
+  T* to = static_cast<T*>(t.to) + a0 * t.to_a + b0;
+  for (int d = t.rank - 1; d >= 0; --d) {
+    const uint32_t q = t.size[d].quotient(batch), r = batch - q * t.size[d].d;
+    from += r * t.from_strides[d];
+    to += r * t.to_strides[d];
+    batch = q;
+  }
+  return {a0, b0, from, to};
+}
+
+// Elements of 2 bytes, eight at once; all sizes and strides are multiples of 8. A thread reads
+// eight of two rows, which are one word for each place of a; words of a place lie in a row of the
+// tile, by groups of four, whose order turns with the eighth that the place is in: so neither
+// writing words nor reading groups meets a bank twice.
+__global__ void __launch_bounds__(kThreads) transpose_eights(const __grid_constant__ Tiles t) {
+  constexpr int kSide = kTile<uint16_t>, kWords = kSide / 2, kEach = 8;
+  static_assert(kThreads == kWords * kSide / kEach);
+  using P = Pack<uint16_t, kEach>;
+  __shared__ alignas(16) uint32_t tile[kSide][kWords];
+  const auto [a0, b0, from, to] = tile_of<uint16_t, kSide>(t);
+  const int at = static_cast<int>(threadIdx.x) % 8, down = static_cast<int>(threadIdx.x) / 8;
+  if (a0 + at * kEach < t.a && b0 + 2 * down < t.b) {
+    const uint16_t* first = from + 2 * down * t.from_b + at * kEach;
+    const P p = *reinterpret_cast<const P*>(first);
+    const P q = *reinterpret_cast<const P*>(first + t.from_b);
+#pragma unroll
+    for (int e = 0; e < kEach; ++e)
+      tile[at * kEach + e][down ^ (4 * at)] = p.at[e] | static_cast<uint32_t>(q.at[e]) << 16;
+  }
+  __syncthreads();
+  if (b0 + at * kEach >= t.b) return;
+#pragma unroll
+  for (int u = 0; u < kSide; u += kWords) {
+    const int a = u + down;
+    if (a0 + a >= t.a) continue;
+    *reinterpret_cast<uint4*>(to + a * t.to_a + at * kEach) =
+        *reinterpret_cast<const uint4*>(&tile[a][(4 * at) ^ (4 * (a / kEach))]);
+  }
+}
+
 // pairs: two elements of 2 bytes are moved at once; all sizes and strides are even.
 template <class T, bool pairs>
 __global__ void __launch_bounds__(kThreads) transpose(const __grid_constant__ Tiles t) {
@@ -71,18 +124,7 @@ __global__ void __launch_bounds__(kThreads) transpose(const __grid_constant__ Ti
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   const int row = static_cast<int>(threadIdx.x) / kLanes;
 
-  uint32_t rest = t.tiles_a.quotient(blockIdx.x);
-  const int64_t a0 = int64_t{blockIdx.x - rest * t.tiles_a.d} * kSide;
-  uint32_t batch = t.tiles_b.quotient(rest);
-  const int64_t b0 = int64_t{rest - batch * t.tiles_b.d} * kSide;
-  const T* from = static_cast<const T*>(t.from) + b0 * t.from_b + a0;
-  T* to = static_cast<T*>(t.to) + a0 * t.to_a + b0;
-  for (int d = t.rank - 1; d >= 0; --d) {
-    const uint32_t q = t.size[d].quotient(batch), r = batch - q * t.size[d].d;
-    from += r * t.from_strides[d];
-    to += r * t.to_strides[d];
-    batch = q;
-  }
+  const auto [a0, b0, from, to] = tile_of<T, kSide>(t);
   constexpr int kEach = pairs ? 2 : 1, kDown = kSide / kRows, kAcross = kSide / (kLanes * kEach);
   using P = Pack<T, kEach>;
   P packs[kDown][kAcross];  // all loads before the first store
@@ -126,10 +168,12 @@ int crossed_dimension(const Merged& m) {
   return -1;
 }
 
-bool pairs_fit(const Tiles& t) {
+// Whether `n` elements of 2 bytes can be moved at once.
+bool packs_fit(const Tiles& t, int n) {
   int64_t all = t.a | t.b | t.from_b | t.to_a;
   for (int d = 0; d < t.rank; ++d) all |= t.from_strides[d] | t.to_strides[d];
-  return all % 2 == 0 && aligned(t.from, 4) && aligned(t.to, 4);
+  const auto bytes = static_cast<size_t>(2 * n);
+  return all % n == 0 && aligned(t.from, bytes) && aligned(t.to, bytes);
 }
 
 template <class T>
@@ -157,7 +201,12 @@ void run_tiles(cudaStream_t stream, const Merged& m, void* const* data, int d) {
     blocks *= m.shape[i];
   }
   if constexpr (sizeof(T) == 2) {
-    if (pairs_fit(t)) {
+    if (packs_fit(t, 8)) {
+      transpose_eights<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(t);
+      ARGOSY_CUDA_LAUNCHED();
+      return;
+    }
+    if (packs_fit(t, 2)) {
       transpose<T, true><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(t);
       ARGOSY_CUDA_LAUNCHED();
       return;
@@ -232,7 +281,7 @@ void fill(cudaStream_t stream, const View& to, const void* item) {
     }
     const int size = sizeof(T);
     for_parts(m, &to.data, &size, 1, [&](const Merged& part, void* const* at) {
-      const Walk<1> w = walk_of<1>(part, at, 1);
+      const auto w = walk_of<Walk<1>>(part, at, 1);
       fill_any<T><<<blocks_for(w.items, 1), kThreads, 0, stream>>>(w, value);
       ARGOSY_CUDA_LAUNCHED();
     });

@@ -105,20 +105,24 @@ __device__ __noinline__ R applied_apart(const N p, A... a) {
 
 // --- the kernel ---
 
-// What it goes through, `items` packs.
-template <int count>
+// What it goes through, `items` packs, of at most `most` dimensions: the driver copies all of it at
+// each launch.
+template <int count, int most = kMaxRank>
 struct Walk {
   uint32_t items = 0;
   int rank = 1;
   void* data[count];
   bool repeated[count];  // one element is a whole pack
-  Divider size[kMaxRank];
-  int64_t strides[kMaxRank][count];  // of items
+  Divider size[most];
+  int64_t strides[most][count];  // of items
 };
+// Of a kernel that takes packs of n elements.
+template <int count, int n>
+using WalkOf = Walk<count, (n > 1 ? kPackedRank : kMaxRank)>;
 
-template <int count>
-Walk<count> walk_of(const Merged& m, void* const* data, int pack) {
-  Walk<count> w;
+template <class W, int count = static_cast<int>(std::extent_v<decltype(W::data)>)>
+W walk_of(const Merged& m, void* const* data, int pack) {
+  W w;
   const int last = m.rank - 1;
   w.rank = m.rank;
   w.items = static_cast<uint32_t>(m.numel() / pack);
@@ -133,8 +137,8 @@ Walk<count> walk_of(const Merged& m, void* const* data, int pack) {
   return w;
 }
 
-template <int count>
-__device__ __forceinline__ void offsets_of(const Walk<count>& w, uint32_t item,
+template <int count, int most>
+__device__ __forceinline__ void offsets_of(const Walk<count, most>& w, uint32_t item,
                                            int64_t (&offset)[count]) {
 #pragma unroll
   for (int k = 0; k < count; ++k) offset[k] = 0;
@@ -169,8 +173,9 @@ template <class Index, int n, class... A>
 struct Slots;
 template <size_t... k, int n, class... A>
 struct Slots<std::index_sequence<k...>, n, A...> : Slot<k, A, n>... {
-  template <int count>
-  __device__ __forceinline__ void fetch(const Walk<count>& w, const int64_t (&offset)[count]) {
+  template <int count, int most>
+  __device__ __forceinline__ void fetch(const Walk<count, most>& w,
+                                        const int64_t (&offset)[count]) {
     ((Slot<k, A, n>::pack = pack_at<A, n>(w.data[k], offset[k], n > 1 && w.repeated[k])), ...);
   }
   template <class Op, class R, class N>
@@ -196,7 +201,7 @@ inline int blocks_for(int64_t items, int flight) {
 
 template <class Op, int n, int flight, class N, class R, class... A>
 __global__ void __launch_bounds__(kThreads)
-    each(const __grid_constant__ Walk<sizeof...(A) + 1> w, const N p) {
+    each(const __grid_constant__ WalkOf<sizeof...(A) + 1, n> w, const N p) {
   constexpr int kOut = sizeof...(A);
   using Index = std::index_sequence_for<A...>;
   R* out = static_cast<R*>(w.data[kOut]);
@@ -271,12 +276,13 @@ void run_each(cudaStream_t stream, const View* operands, const cpu::LoopParams* 
   void* data[kCount];
   for (int k = 0; k < kCount; ++k) data[k] = operands[k].data;
   const auto launch = [&](const Merged& m, void* const* at, int pack) {
-    const Walk<kCount> w = walk_of<kCount>(m, at, pack);
     if (kPacked > 1 && pack == kPacked) {
+      const auto w = walk_of<WalkOf<kCount, kPacked>>(m, at, pack);
       constexpr int kFlight = flight_of<Op>(kPacked, kCount - 1);
       each<Op, kPacked, kFlight, N, R, A...>
           <<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, p);
     } else {
+      const auto w = walk_of<WalkOf<kCount, 1>>(m, at, pack);
       constexpr int kFlight = flight_of<Op>(1, kCount - 1);
       each<Op, 1, kFlight, N, R, A...><<<blocks_for(w.items, kFlight), kThreads, 0, stream>>>(w, p);
     }

@@ -1,3 +1,5 @@
+#include <cuda_pipeline_primitives.h>
+
 #include "argosy/kernels/cuda/layer_norm.h"
 #include "argosy/kernels/cuda/norm_weights.cuh"
 
@@ -149,6 +151,115 @@ __global__ void __launch_bounds__(team_bound(kWarps, kMostThreads), kWarps || P 
   if (a.of_beta) give_sums<T, P, K, kWarps>(a.of_beta, n, of_beta);
 }
 
+// Rows of one block, the next two of which are on their way through shared memory: a thread copies
+// there, and waits for, what it reads itself, so the one barrier of a row is that of its sums. What
+// is kept of a row between its two uses is numbers, not registers to be turned into numbers twice.
+constexpr int kPipedThreads = 256;
+
+template <bool kRms, class T, int P, int K>
+__global__ void __launch_bounds__(kPipedThreads, P* K > 8 ? 2 : 3) grad_piped(Call<T> a) {
+  using C = Computed<T>;
+  using Row = Team<false>;
+  struct Part {
+    C sum, product;
+  };
+  constexpr int kStages = 2;
+  __shared__ Pack<T, P> held[kStages][2][K][kPipedThreads];
+  __shared__ Part room[2 * kWarp];
+  Shared<Part> shared{room};
+  const int n = static_cast<int>(a.n), self = static_cast<int>(threadIdx.x);
+  C gamma[K * P], of_gamma[K * P], of_beta[K * P];
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    const int at = place_of<Row, P>(k);
+    C g[P];
+    if (at < n) load_weights<T, P>(a.gamma, at, C(1), g);
+#pragma unroll
+    for (int i = 0; i < P; ++i) {
+      gamma[k * P + i] = at < n ? g[i] : C(0);
+      of_gamma[k * P + i] = of_beta[k * P + i] = 0;
+    }
+  }
+  // A group of copies for each row, none in it behind the last.
+  const auto fetch = [&](int64_t r, int stage) {
+    if (r < a.rows) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int at = place_of<Row, P>(k);
+        if (at >= n) continue;
+        __pipeline_memcpy_async(&held[stage][0][k][self], a.x + r * n + at, sizeof(Pack<T, P>));
+        __pipeline_memcpy_async(&held[stage][1][k][self], a.dy + r * n + at, sizeof(Pack<T, P>));
+      }
+    }
+    __pipeline_commit();
+  };
+  const int64_t step = Row::step();
+  C next_mean = 0, next_rstd = 0;
+  const auto fetch_statistics = [&](int64_t r) {
+    if (r >= a.rows) return;
+    if constexpr (!kRms) next_mean = a.mean[r];
+    next_rstd = a.rstd[r];
+  };
+  fetch(Row::first(), 0);
+  fetch(Row::first() + step, 1);
+  fetch_statistics(Row::first());
+  int stage = 0;
+  for (int64_t r = Row::first(); r < a.rows; r += step) {
+    const C mean = next_mean, rstd = next_rstd;
+    fetch_statistics(r + step);
+    __pipeline_wait_prior(1);
+    C y[K * P], g[K * P], sum = 0, product = 0;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const bool in = place_of<Row, P>(k) < n;
+      Pack<T, P> x, dy;
+      if (in) {
+        x = held[stage][0][k][self];
+        dy = held[stage][1][k][self];
+      }
+#pragma unroll
+      for (int i = 0; i < P; ++i) {
+        const int e = k * P + i;
+        const C of_y = in ? load(dy.at[i]) : C(0);
+        y[e] = in ? (load(x.at[i]) - mean) * rstd : C(0);
+        g[e] = gamma[e] * of_y;
+        sum += g[e];
+        product += g[e] * y[e];
+        of_gamma[e] += of_y * y[e];
+        of_beta[e] += of_y;
+      }
+    }
+    if constexpr (!kRms) sum = warp_reduce(sum, Sum());
+    product = warp_reduce(product, Sum());
+    const Part* all = shared.give({sum, product});
+    // Behind the barrier nobody reads this row's copies any more.
+    fetch(r + 2 * step, stage);
+    stage ^= 1;
+    const int warps = static_cast<int>(blockDim.x) / kWarp;
+    sum = product = 0;
+    for (int w = 0; w < warps; ++w) {
+      sum += all[w].sum;
+      product += all[w].product;
+    }
+    // dx = rstd * (gamma dy - sum / n - y product / n)
+    const C by_y = -rstd * product / n, rest = kRms ? C(0) : -rstd * sum / n;
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      const int at = place_of<Row, P>(k);
+      if (at >= n) continue;
+      Pack<T, P> out;
+#pragma unroll
+      for (int i = 0; i < P; ++i) {
+        const int e = k * P + i;
+        out.at[i] = store<T>(rstd * g[e] + (y[e] * by_y + rest));
+      }
+      *reinterpret_cast<Pack<T, P>*>(a.dx + r * n + at) = out;
+    }
+  }
+  if (a.of_gamma) give_sums<T, P, K, false>(a.of_gamma, n, of_gamma);
+  if (a.of_beta) give_sums<T, P, K, false>(a.of_beta, n, of_beta);
+}
+
 template <bool kRms, class T, int P>
 __global__ void __launch_bounds__(512) dx_again(Call<T> a) {
   using C = Computed<T>;
@@ -233,10 +344,13 @@ __global__ void __launch_bounds__(kTile* kTile) sums_again(Call<T> a) {
   if (a.of_beta) a.of_beta[to] = beta;
 }
 
-// out[n] from the sums of `parts` blocks.
+// out[n] from the sums of `parts` blocks, for gamma and for beta.
 template <class C, class W>
 __global__ void __launch_bounds__(kTile* kTile)
-    add_up(const C* from, int64_t parts, int64_t n, W* out) {
+    add_up(const C* of_gamma, const C* of_beta, int64_t parts, int64_t n, W* gamma, W* beta) {
+  const C* from = blockIdx.y ? of_beta : of_gamma;
+  W* out = blockIdx.y ? beta : gamma;
+  if (!out) return;
   __shared__ C shared[kTile][kTile + 1];
   const int64_t column = static_cast<int64_t>(blockIdx.x) * kTile + threadIdx.x;
   C sum = 0;
@@ -268,6 +382,17 @@ struct Backward {
       ARGOSY_CUDA_LAUNCHED();
     });
   }
+  // At least eight rows a block, and no more blocks than run at once.
+  template <int P, int K>
+  void piped() const {
+    const unsigned threads = team_threads(call.n, P * K, false);
+    const int most = multiprocessors() * std::max(2, 640 / static_cast<int>(threads));
+    const auto blocks = static_cast<unsigned>(std::min<int64_t>((call.rows + 7) / 8, most));
+    with_sums(blocks, [&](const Call<T>& c) {
+      grad_piped<kRms, T, P, K><<<blocks, threads, 0, stream>>>(c);
+      ARGOSY_CUDA_LAUNCHED();
+    });
+  }
   template <int P>
   void again() const {
     const int64_t tiles = (call.n + kTile - 1) / kTile;
@@ -295,16 +420,18 @@ struct Backward {
     if (dgamma) c.of_gamma = sums.data<C>();
     if (dbeta) c.of_beta = sums.data<C>() + each;
     f(c);
-    if (dgamma) give(c.of_gamma, parts, dgamma);
-    if (dbeta) give(c.of_beta, parts, dbeta);
-  }
-  void give(const C* from, unsigned parts, void* to) const {
-    const auto blocks = static_cast<unsigned>((call.n + kTile - 1) / kTile);
-    const dim3 threads(kTile, kTile);
+    if (!dgamma && !dbeta) return;
     if (narrow)
-      add_up<C, T><<<blocks, threads, 0, stream>>>(from, parts, call.n, static_cast<T*>(to));
+      give<T>(c, parts);
     else
-      add_up<C, C><<<blocks, threads, 0, stream>>>(from, parts, call.n, static_cast<C*>(to));
+      give<C>(c, parts);
+  }
+  template <class W>
+  void give(const Call<T>& c, unsigned parts) const {
+    const dim3 blocks(static_cast<unsigned>((call.n + kTile - 1) / kTile), 2),
+        threads(kTile, kTile);
+    add_up<C, W><<<blocks, threads, 0, stream>>>(c.of_gamma, c.of_beta, parts, call.n,
+                                                 static_cast<W*>(dgamma), static_cast<W*>(dbeta));
     ARGOSY_CUDA_LAUNCHED();
   }
 };
@@ -317,6 +444,9 @@ void backward(const Backward<kRms, T>& b, bool packed) {
     if (packed) {
       if (n <= 256) return b.template held<P, 8 / P, true>();
       if (n <= 512) return b.template held<P, 16 / P, true>();
+      if (n <= 8 * kPipedThreads) return b.template piped<P, 8 / P>();
+      if constexpr (sizeof(T) == 2)
+        if (n <= 16 * kPipedThreads) return b.template piped<P, 16 / P>();
       if (n <= 8 * kMostThreads) return b.template held<P, 8 / P, false>();
       if (n <= 16 * kMostThreads) return b.template held<P, 16 / P, false>();
       return b.template again<P>();

@@ -69,6 +69,38 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// A pack of neighbours in a row: what their windows share is looked at once. Of planes whose rows
+// are whole packs. Sums are added in the same order.
+template <class T, class I>
+__global__ void __launch_bounds__(kThreads)
+    gather_packs(const Windows<I> s, I packs, const T* __restrict__ dy,
+                 const int32_t* __restrict__ indices, T* __restrict__ dx) {
+  using C = Computed<T>;
+  constexpr int kItems = kPack<T>;
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < packs;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    const PlaceOf<I> p = s.in.place(i * kItems);
+    const auto first = static_cast<int32_t>((p.z * s.in.size[1] + p.r) * s.in.size[2] + p.q);
+    const Span<I> depth = s.windows_of(0, p.z), rows = s.windows_of(1, p.r);
+    const Span<I> columns{s.windows_of(2, p.q).begin, s.windows_of(2, p.q + kItems - 1).end};
+    C sums[kItems] = {};
+    for (I z = depth.begin; z < depth.end; ++z)
+      for (I r = rows.begin; r < rows.end; ++r) {
+        const I at = s.out.offset(p.part, z, r, 0, 0);
+        for (I q = columns.begin; q < columns.end; ++q) {
+          const int32_t place = indices[at + q] - first;
+          const C v = load(dy[at + q]);
+#pragma unroll
+          for (int k = 0; k < kItems; ++k) sums[k] += place == k ? v : C(0);
+        }
+      }
+    Pack<T, kItems> out;
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) out.at[k] = store<T>(sums[k]);
+    reinterpret_cast<Pack<T, kItems>*>(dx)[i] = out;
+  }
+}
+
 // Into zeros of what is computed in.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
@@ -148,6 +180,16 @@ void max_pool_gather(cudaStream_t stream, DType dtype, const PoolShape& s, const
   }
   with_floating("max_pool_grad", dtype, [&]<class T>(Type<T>) {
     with_index_of(most_of(s), [&]<class I>(Type<I>) {
+      if constexpr (sizeof(T) < 8) {
+        if (!s.adaptive && s.lanes == 1 && s.in[2] % kPack<T> == 0 && aligned(dx)) {
+          const int64_t packs = total / kPack<T>;
+          gather_packs<T, I><<<grid(packs, kThreads, 16), kThreads, 0, stream>>>(
+              Windows<I>(s), static_cast<I>(packs), static_cast<const T*>(dy), indices,
+              static_cast<T*>(dx));
+          ARGOSY_CUDA_LAUNCHED();
+          return;
+        }
+      }
       gather_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
           Windows<I>(s), static_cast<I>(total), static_cast<const T*>(dy), indices,
           static_cast<T*>(dx));

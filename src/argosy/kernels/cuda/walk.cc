@@ -48,7 +48,7 @@ namespace {
 
 bool packs_fit(const Merged& m, void* const* data, const int* item_sizes, int count, int most) {
   const int last = m.rank - 1;
-  if (most == 1 || m.strides[last][count - 1] != 1) return false;
+  if (most == 1 || m.rank > kPackedRank || m.strides[last][count - 1] != 1) return false;
   if (m.rank > 1 && m.shape[last] % most) return false;
   for (int k = 0; k < count; ++k) {
     const int64_t inner = m.strides[last][k];

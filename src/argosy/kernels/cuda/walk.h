@@ -42,9 +42,11 @@ struct Merged {
 };
 Merged merged(const View* operands, int count, int order);
 
-// Calls f with elements to be moved at once: `most` (a power of 2) or 1. If more than 1, the
-// innermost strides are 0 or 1 and that of the output, which is the last operand, is 1, and the
-// innermost size is a multiple. A few elements at the end may come in a call of their own.
+// Calls f with elements to be moved at once: `most` (a power of 2) or 1. If more than 1, there are
+// at most kPackedRank dimensions, the innermost strides are 0 or 1 and that of the output, which is
+// the last operand, is 1, and the innermost size is a multiple. A few elements at the end may come
+// in a call of their own.
+inline constexpr int kPackedRank = 4;
 void in_packs(const Merged& m, void* const* data, const int* item_sizes, int count, int most,
               Called<const Merged&, void* const*, int> f);
 
