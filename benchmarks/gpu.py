@@ -241,6 +241,50 @@ def gradients_of_norms():
               6 * n, 3e-2, 0.8)  # fmt: skip
 
 
+# --- transforms and factorizations ---
+
+
+@figure
+def fft():
+    for name, shape, bound in (("fft2, 8 x 1024 x 1024", (8, 1024, 1024), 1e-4),
+                               ("fft2, 64 x 320 x 320", (64, 320, 320), 1e-4)):  # fmt: skip
+        a, ta = pair(shape)
+        b, tb = pair(shape, seed=1)
+        x, tx = p.complex(a, b), torch.complex(ta, tb)
+        ours, theirs = p.fft.fft2(x), torch.fft.fft2(tx)
+        check([ours.real(), ours.imag()], [theirs.real, theirs.imag], bound)
+        compare_times(name, lambda: p.fft.fft2(x), lambda: torch.fft.fft2(tx), 1.1, rounds=5)
+
+
+@figure
+def factorizations():
+    """Of stacks of small matrices, and of one large one."""
+    for shape in ((512, 32, 32), (8, 256, 256), (2048, 2048)):
+        n = shape[-1]
+        a, ta = pair(shape, scale=n**-0.5)
+        eye = torch.eye(n, device="cuda")
+        ts = ta @ ta.mT + eye
+        s = p.to_tensor(ts.cpu().numpy())
+        size = " x ".join(map(str, shape))
+        options = dict(rounds=3, seconds=0.02)
+        check([p.linalg.cholesky(s)], [torch.linalg.cholesky(ts)], 1e-3)
+        compare_times(f"cholesky, {size}", lambda: p.linalg.cholesky(s),
+                      lambda: torch.linalg.cholesky(ts), 1.2, **options)  # fmt: skip
+        check([p.linalg.solve(s, a)], [torch.linalg.solve(ts, ta)], 1e-3)
+        compare_times(f"solve, {size}", lambda: p.linalg.solve(s, a),
+                      lambda: torch.linalg.solve(ts, ta), 1.2, **options)  # fmt: skip
+        if n > 1000:
+            continue
+        check([p.linalg.eigh(s)[0]], [torch.linalg.eigh(ts)[0]], 1e-3)
+        compare_times(f"eigh, {size}", lambda: p.linalg.eigh(s), lambda: torch.linalg.eigh(ts), 1.2,
+                      **options)  # fmt: skip
+        if n > 100:
+            continue
+        check([p.linalg.svd(a)[1]], [torch.linalg.svd(ta, full_matrices=False)[1]], 1e-3)
+        compare_times(f"svd, {size}", lambda: p.linalg.svd(a),
+                      lambda: torch.linalg.svd(ta, full_matrices=False), 1.2, **options)  # fmt: skip
+
+
 # --- attention ---
 
 

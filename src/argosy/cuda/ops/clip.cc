@@ -6,6 +6,7 @@
 
 #include "argosy/base/device.h"
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/ops/sparse_rows.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/optim/optim.h"
 
@@ -17,11 +18,33 @@ using clip::Piece;
 using op::Inputs;
 using op::KernelFrame;
 
-const char* dense(std::span<const Tensor> list) {
+const char* few_rows(std::span<const Tensor> list) {
   for (const Tensor& t : list)
-    if (t.layout() != Layout::strided) return "row-sparse gradients";
+    if (t.layout() == Layout::row_sparse && t.parts()[0].numel() >= INT32_MAX)
+      return "more than 2^31 rows";
   return nullptr;
 }
+
+// The elements of x, each once, and where the results of them go: of rows, which add up first, a
+// tensor of their own.
+class Elements {
+ public:
+  Elements(cudaStream_t stream, const Tensor& x, Tensor& out) : x_(x), out_(out) {
+    rows_ = x.layout() == Layout::row_sparse;
+    if (rows_) x_ = merged_rows(stream, x);
+    from_ = rows_ ? op::contiguous(x_.parts()[1]) : x_;
+    to_ = rows_ ? Tensor::empty(from_.shape(), from_.dtype(), from_.place()) : out;
+  }
+  Piece piece() const { return {from_.raw(), to_.raw(), from_.numel(), from_.dtype()}; }
+  void finish() const {
+    if (rows_) out_ = Tensor::row_sparse(x_.parts()[0], to_, x_.dim(0));
+  }
+
+ private:
+  Tensor x_, from_, to_;
+  Tensor& out_;
+  bool rows_;
+};
 
 // Tensors that are written in place; finish() writes strided ones back.
 class InPlace {
@@ -56,31 +79,37 @@ void clip_to(cudaStream_t stream, clip::Pieces pieces, double most) {
 }
 
 const char* by_norm_fits(const Inputs& in, const ops::ClipByNormAttrs&) {
-  return dense(in.list(0));
+  return few_rows(in.list(0));
 }
 void by_norm(KernelFrame& f, const ops::ClipByNormAttrs& a) {
-  const Tensor& x = f.in[0];
-  const Piece piece{x.raw(), f.out[0].raw(), x.numel(), x.dtype()};
+  const Elements x(stream_of(f), f.in[0], f.out[0]);
+  const Piece piece = x.piece();
   clip_to(stream_of(f), {&piece, 1}, a.max_norm);
+  x.finish();
 }
 
 const char* by_global_norm_fits(const Inputs& in, const ops::ClipByGlobalNormAttrs&) {
-  return dense(in.list(0));
+  return few_rows(in.list(0));
 }
 void by_global_norm(KernelFrame& f, const ops::ClipByGlobalNormAttrs& a) {
   const auto grads = f.in.list(0);
+  std::vector<Elements> all;
   std::vector<Piece> pieces;
+  all.reserve(grads.size());
   for (size_t i = 0; i < grads.size(); ++i)
-    pieces.push_back({grads[i].raw(), f.out[i].raw(), grads[i].numel(), grads[i].dtype()});
+    pieces.push_back(all.emplace_back(stream_of(f), grads[i], f.out[i]).piece());
   if (!pieces.empty()) clip_to(stream_of(f), pieces, a.clip_norm);
+  for (const Elements& x : all) x.finish();
 }
 
 const char* by_value_fits(const Inputs& in, const ops::ClipByValueAttrs&) {
-  return dense(in.list(0));
+  return few_rows(in.list(0));
 }
 void by_value(KernelFrame& f, const ops::ClipByValueAttrs& a) {
-  const Tensor& x = f.in[0];
-  clip::by_value(stream_of(f), x.raw(), f.out[0].raw(), x.dtype(), x.numel(), a.min, a.max);
+  const Elements x(stream_of(f), f.in[0], f.out[0]);
+  const Piece p = x.piece();
+  clip::by_value(stream_of(f), p.from, p.to, p.dtype, p.n, a.min, a.max);
+  x.finish();
 }
 
 // The norm is read on the host where one that is not finite is an error.

@@ -2,6 +2,7 @@
 #include "argosy/cuda/ops/move_operands.h"
 #include "argosy/kernels/cuda/masks.h"
 #include "argosy/kernels/cuda/rows.h"
+#include "argosy/kernels/cuda/sort.h"
 #include "argosy/ops/sparse/sparse.h"
 
 // Row-sparse tensors.
@@ -29,6 +30,34 @@ Tensor kept_rows(cudaStream_t stream, const Tensor& rows, const Tensor& values, 
                 item_size(values.dtype()));
   }
   return Tensor::row_sparse(some, theirs, height);
+}
+
+Tensor merged_rows(cudaStream_t stream, const Tensor& x) {
+  const Tensor rows = op::contiguous(x.parts()[0]), from = op::contiguous(x.parts()[1]);
+  const int64_t n = rows.numel();
+  if (n == 0) return x;
+  const Scratch room(stream, static_cast<size_t>(n) * 2 * sizeof(uint32_t)),
+      inverse(stream, static_cast<size_t>(n) * sizeof(int64_t));
+  uint32_t *order = room.data<uint32_t>(), *group = order + n, groups = 0;
+  group_equal(stream, DType::int64, rows.raw(), n, false, order, group);
+  {
+    device::HostWait wait;
+    ARGOSY_CUDA(
+        cudaMemcpyAsync(&groups, group + n - 1, sizeof(groups), cudaMemcpyDeviceToHost, stream));
+    ARGOSY_CUDA(cudaStreamSynchronize(stream));
+  }
+  const int64_t m = groups;
+  const Tensor merged = Tensor::empty({m}, DType::int64, rows.place());
+  write_groups(stream, DType::int64, rows.raw(), n, order, group, m, merged.raw(), DType::int64,
+               nullptr, inverse.data(), nullptr);
+  Shape shape = x.shape();
+  shape[0] = m;
+  const Tensor sums = Tensor::empty(shape, x.dtype(), rows.place());
+  clear(stream, sums);
+  if (sums.numel())
+    add_rows(stream, x.dtype(), sums.raw(), from.raw(), {inverse.data(), true}, n, m,
+             sums.numel() / m, -1, false, ordered_sums());
+  return Tensor::row_sparse(merged, sums, x.dim(0));
 }
 
 namespace {

@@ -9,4 +9,8 @@ namespace argosy::cuda {
 Tensor kept_rows(cudaStream_t stream, const Tensor& rows, const Tensor& values, int64_t height,
                  int64_t padding);
 
+// The row-sparse x with sorted rows, each once, as ops::merge_rows gives; the host waits for their
+// number.
+Tensor merged_rows(cudaStream_t stream, const Tensor& x);
+
 }  // namespace argosy::cuda

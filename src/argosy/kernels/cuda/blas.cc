@@ -12,21 +12,11 @@
 #include "argosy/base/device.h"
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
+#include "argosy/kernels/cuda/blas_handle.h"
 #include "argosy/kernels/cuda/runtime.h"
 
 namespace argosy::cuda {
 namespace {
-
-[[noreturn]] void fail_blas(cublasStatus_t status, const char* call) {
-  ARGOSY_THROW(device) << "[gpu] " << call << " failed with " << cublasGetStatusName(status) << ": "
-                       << cublasGetStatusString(status)
-                       << ". Do this: run with CUBLASLT_LOG_LEVEL=5 to see the operands.";
-}
-#define ARGOSY_CUBLAS(call)                                          \
-  do {                                                               \
-    const cublasStatus_t status_ = (call);                           \
-    if (status_ != CUBLAS_STATUS_SUCCESS) fail_blas(status_, #call); \
-  } while (0)
 
 // What cuBLASLt is asked for at most on compute capability 9.0; each call takes what its algorithm
 // wants, in stream order, so streams and threads share none.
@@ -48,20 +38,6 @@ cublasLtHandle_t lt_handle(int device) {
   cublasLtHandle_t& handle = handles[static_cast<size_t>(device)];
   if (!handle) ARGOSY_CUBLAS(cublasLtCreate(&handle));
   return handle;
-}
-
-// f(handle) of cuBLAS, which holds its stream: one for each device, one call at a time. For what
-// cuBLASLt does not do.
-template <class F>
-void with_blas(cudaStream_t stream, F&& f) {
-  static std::mutex mutex;
-  static std::vector<cublasHandle_t> handles;
-  const auto device = static_cast<size_t>(device_now());
-  std::lock_guard lock(mutex);
-  if (handles.size() <= device) handles.resize(device + 1);
-  if (!handles[device]) ARGOSY_CUBLAS(cublasCreate(&handles[device]));
-  ARGOSY_CUBLAS(cublasSetStream(handles[device], stream));
-  f(handles[device]);
 }
 
 // --- types ---

@@ -1,5 +1,6 @@
 #include "argosy/kernels/cuda/timing.h"
 
+#include "argosy/base/error.h"
 #include "argosy/kernels/cuda/runtime.h"
 
 namespace argosy::cuda {
@@ -31,6 +32,13 @@ bool may_time(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   ARGOSY_CUDA(cudaStreamIsCapturing(stream, &status));
   return status == cudaStreamCaptureStatusNone;
+}
+
+void refuse_capture(cudaStream_t stream, const char* what) {
+  ARGOSY_CHECK(may_time(stream), runtime)
+      << '[' << what
+      << "] cannot be part of a CUDA graph: the host waits for it. Do this: leave it "
+      << "out of what is captured.";
 }
 
 float milliseconds(cudaStream_t stream, const std::function<void()>& enqueue) {

@@ -19,4 +19,11 @@ struct DeformAttrs {
 };
 ARGOSY_ATTRS(DeformAttrs, kernel, stride, padding, dilation, groups)
 
+struct SuppressAttrs {
+  double threshold = 0.3;
+  double extra = 0;
+  double eta = 1;
+};
+ARGOSY_ATTRS(SuppressAttrs, threshold, extra, eta)
+
 }  // namespace argosy::ops

@@ -2,16 +2,10 @@
 
 #include "argosy/kernels/cpu/roi.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/detection/detection.h"
 
 namespace argosy::ops {
 namespace {
-
-struct SuppressAttrs {
-  double threshold = 0.3;
-  double extra = 0;
-  double eta = 1;
-};
-ARGOSY_ATTRS(SuppressAttrs, threshold, extra, eta)
 
 void suppress_infer(op::InferContext& c, const SuppressAttrs&) {
   const Tensor& boxes = c.in[0];

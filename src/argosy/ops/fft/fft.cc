@@ -1,18 +1,12 @@
-#include "argosy/kernels/cpu/fft.h"
+#include "argosy/ops/fft/fft.h"
 
+#include "argosy/kernels/cpu/fft.h"
 #include "argosy/op/define.h"
 
 namespace argosy::ops {
 namespace {
 
 using op::GradCall;
-
-struct FftAttrs {
-  std::vector<int64_t> axes;
-  bool forward = true;
-  double scale = 1;
-};
-ARGOSY_ATTRS(FftAttrs, axes, forward, scale)
 
 void fft_infer(op::InferContext& c, const FftAttrs& a) {
   for (int64_t axis : a.axes) normalize_axis("fft", axis, c.in[0].rank());

@@ -20,12 +20,12 @@ inline constexpr DTypes kDense = kDenseReal | kComplex;
 void check_matrix(const char* op, const char* name, const Shape& x);
 void check_square(const char* op, const char* name, const Shape& x);
 // x without its last `count` dimensions.
-Shape leading(const Shape& x, int count);
+ARGOSY_API Shape leading(const Shape& x, int count);
 int64_t smaller(int64_t m, int64_t n);  // kUnknown if either is
 // How many matrices x holds.
-int64_t matrix_count(const Tensor& x);
+ARGOSY_API int64_t matrix_count(const Tensor& x);
 // Raises for the first matrix whose info is not 0.
-void check_info(const char* op, const std::vector<int32_t>& info, const char* what);
+ARGOSY_API void check_info(const char* op, const std::vector<int32_t>& info, const char* what);
 
 Tensor transposed(const Tensor& x);                      // the last two dimensions swapped
 Tensor adjoint(const Tensor& x);                         // and conjugated

@@ -29,6 +29,32 @@ struct TriangularAttrs {
 };
 ARGOSY_ATTRS(TriangularAttrs, upper, transpose, unitriangular)
 
+struct InverseAttrs {
+  bool check = true;  // raise for singular matrices, else leave them unspecified
+};
+ARGOSY_ATTRS(InverseAttrs, check)
+
+struct LstsqAttrs {
+  double rcond = -1;
+  std::string driver = "gelsy";
+};
+ARGOSY_ATTRS(LstsqAttrs, rcond, driver)
+
+struct QrAttrs {
+  bool complete = false;
+};
+ARGOSY_ATTRS(QrAttrs, complete)
+
+struct SvdAttrs {
+  bool full_matrices = false;
+};
+ARGOSY_ATTRS(SvdAttrs, full_matrices)
+
+struct EighAttrs {
+  std::string UPLO = "L";
+};
+ARGOSY_ATTRS(EighAttrs, UPLO)
+
 struct AddProductAttrs {
   double beta = 1;
   double alpha = 1;

@@ -172,11 +172,6 @@ Tensors solve_grad(const GradCall& c, const NoAttrs&) {
   return {da, c.needs(1) ? sum_like(db, c.in[1]) : Tensor()};
 }
 
-struct InverseAttrs {
-  bool check = true;  // raise for singular matrices, else leave them unspecified
-};
-ARGOSY_ATTRS(InverseAttrs, check)
-
 void inverse_run(KernelFrame& f, const InverseAttrs& a) {
   const Tensor& x = f.in[0];
   std::vector<int32_t> info(static_cast<size_t>(matrix_count(x)));
@@ -437,12 +432,6 @@ ARGOSY_OP(lu_triangles, NoAttrs)
     .done();
 
 // --- least squares ---
-
-struct LstsqAttrs {
-  double rcond = -1;
-  std::string driver = "gelsy";
-};
-ARGOSY_ATTRS(LstsqAttrs, rcond, driver)
 
 void lstsq_infer(InferContext& c, const LstsqAttrs& t) {
   const Shape &a = c.in[0].shape(), &b = c.in[1].shape();

@@ -1,4 +1,5 @@
 #include "argosy/ops/linalg/dense.h"
+#include "argosy/ops/linalg/linalg.h"
 
 // Orthogonal and spectral decompositions.
 namespace argosy::ops {
@@ -22,11 +23,6 @@ Tensor zeros_if_missing(const Tensor& dy, const Tensor& like) {
 }
 
 // --- qr ---
-
-struct QrAttrs {
-  bool complete = false;
-};
-ARGOSY_ATTRS(QrAttrs, complete)
 
 void qr_infer(InferContext& c, const QrAttrs& a) {
   const Shape& x = c.in[0].shape();
@@ -81,11 +77,6 @@ ARGOSY_OP(qr_factors, QrAttrs)
     .done();
 
 // --- svd ---
-
-struct SvdAttrs {
-  bool full_matrices = false;
-};
-ARGOSY_ATTRS(SvdAttrs, full_matrices)
 
 void svd_infer(InferContext& c, const SvdAttrs& a) {
   const Shape& x = c.in[0].shape();
@@ -186,11 +177,6 @@ ARGOSY_OP(svd, SvdAttrs)
     .done();
 
 // --- eigh, eig ---
-
-struct EighAttrs {
-  std::string UPLO = "L";
-};
-ARGOSY_ATTRS(EighAttrs, UPLO)
 
 void eigh_infer(InferContext& c, const EighAttrs& a) {
   check_square("eigh", "x", c.in[0].shape());

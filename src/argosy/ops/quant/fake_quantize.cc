@@ -5,6 +5,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/operands.h"
+#include "argosy/ops/quant/quant.h"
 
 // Rounding to the few numbers that integers of a width stand for, in training that is to get used
 // to it.
@@ -14,13 +15,6 @@ namespace {
 using op::GradCall;
 using op::InferContext;
 using op::KernelFrame;
-
-struct FakeQuantizeAttrs {
-  int64_t bit_length = 8;
-  int64_t round_type = 1;  // 0: halves to even, after scaling; 1: halves away from zero
-  int64_t quant_axis = -1;
-};
-ARGOSY_ATTRS(FakeQuantizeAttrs, bit_length, round_type, quant_axis)
 
 constexpr int64_t kMostBits = 16;
 
