@@ -1,3 +1,4 @@
+#include "argosy/kernels/cuda/bounds.cuh"
 #include "argosy/kernels/cuda/pool_windows.cuh"
 #include "argosy/kernels/cuda/rounding.cuh"
 
@@ -116,10 +117,15 @@ __global__ void __launch_bounds__(kThreads)
 template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
     unpool_kernel(int64_t total, int64_t inside, int64_t room, const T* __restrict__ x,
-                  const I* __restrict__ index, T* __restrict__ out) {
+                  const I* __restrict__ index, T* __restrict__ out, Watch watch) {
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads)
-    out[i / inside * room + index[i]] = x[i];
+       i += int64_t{gridDim.x} * kThreads) {
+    const int64_t at = index[i];
+    if (at >= 0 && at < room)
+      out[i / inside * room + at] = x[i];
+    else
+      tell(watch, at, room);
+  }
 }
 
 }  // namespace
@@ -183,7 +189,7 @@ void ranges_pool(cudaStream_t stream, DType dtype, const PoolShape& s, const int
 }
 
 void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes, int64_t inside,
-            int64_t room, const void* x, const void* index, void* out) {
+            int64_t room, const void* x, const void* index, void* out, const Watch& watch) {
   const int64_t total = planes * inside;
   if (total == 0) return;
   with_width(item_size(dtype), [&]<class T>(Type<T>) {
@@ -191,7 +197,7 @@ void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes,
       with_index("max_unpool", index_dtype, [&]<class I>(Type<I>) {
         unpool_kernel<T, I><<<grid(total, kThreads), kThreads, 0, stream>>>(
             total, inside, room, static_cast<const T*>(x), static_cast<const I*>(index),
-            static_cast<T*>(out));
+            static_cast<T*>(out), watch);
         ARGOSY_CUDA_LAUNCHED();
       });
   });
