@@ -1,4 +1,5 @@
 #include "argosy/kernels/cuda/bounds.cuh"
+#include "argosy/kernels/cuda/exact.cuh"
 #include "argosy/kernels/cuda/pool_windows.cuh"
 #include "argosy/kernels/cuda/rounding.cuh"
 
@@ -74,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     scatter_kernel(PoolShape s, int64_t total, const T* __restrict__ dy,
-                   const int32_t* __restrict__ indices, Computed<T>* __restrict__ sums) {
+                   const int32_t* __restrict__ indices, Sums<Computed<T>> sums) {
   const Places out{true, s.lanes, {s.out[0], s.out[1], s.out[2]}};
   const int64_t plane = s.in[0] * s.in[1] * s.in[2];
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(kThreads)
     const Element e = out.element(i);
     const int64_t place = indices[i];
     if (place < 0 || place >= plane) continue;
-    atomicAdd(sums + (e.n * plane + place) * s.lanes + e.c, load(dy[i]));
+    sums.add((e.n * plane + place) * s.lanes + e.c, load(dy[i]));
   }
 }
 
@@ -167,7 +168,9 @@ void max_pool_scatter(cudaStream_t stream, DType dtype, const PoolShape& s, cons
   const int64_t total = s.x_size(), outputs = s.y_size();
   if (total == 0) return;
   with_floating("max_pool_grad", dtype, [&]<class T>(Type<T>) {
-    with_sums<T>(stream, total, dx, [&](Computed<T>* sums) {
+    const int64_t count = s.out[0] * s.out[1] * s.out[2];
+    const Addends<T> addends{static_cast<const T*>(dy), outputs, count};
+    with_sums<T>(stream, total, dx, addends, [&](const Sums<Computed<T>>& sums) {
       if (outputs == 0) return;
       scatter_kernel<T><<<grid(outputs, kThreads), kThreads, 0, stream>>>(
           s, outputs, static_cast<const T*>(dy), indices, sums);

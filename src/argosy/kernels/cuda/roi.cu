@@ -1,7 +1,10 @@
 #include "argosy/kernels/cuda/roi.h"
 
+#include <algorithm>
+
 #include "argosy/kernels/cuda/bounds.cuh"
 #include "argosy/kernels/cuda/common.cuh"
+#include "argosy/kernels/cuda/exact.cuh"
 #include "argosy/kernels/cuda/places.cuh"
 #include "argosy/kernels/cuda/rounding.cuh"
 
@@ -179,18 +182,18 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     align_grad_kernel(RoiShape s, int64_t sampling_ratio, bool aligned, int64_t total,
                       const T* __restrict__ dy, const T* __restrict__ boxes, Images image,
-                      T* __restrict__ dx) {
+                      Sums<T> dx) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, s.channels);
     const Cells<T> cells(boxes + 4 * cell.r, s, sampling_ratio, aligned);
     const int64_t own = image[cell.r];
     if (own < 0) continue;
-    T* to = dx + plane_at(s, own, cell.c);
+    const int64_t to = plane_at(s, own, cell.c);
     const T part = dy[at] / cells.count();
     cells.each(cell.i, cell.j, s, [&](const Sample<T>& p) {
       for (int k = 0; k < 4; ++k)
-        if (p.weight[k] != T(0)) atomicAdd(to + p.at[k], part * p.weight[k]);
+        if (p.weight[k] != T(0)) dx.add(to + p.at[k], part * p.weight[k]);
     });
   }
 }
@@ -228,14 +231,14 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     max_grad_kernel(RoiShape s, int64_t total, const T* __restrict__ dy,
                     const int64_t* __restrict__ argmax, Images image, Watch argmax_watch,
-                    T* __restrict__ dx) {
+                    Sums<T> dx) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, s.channels);
     const int64_t own = image[cell.r], place = argmax[at];
     if (own < 0 || place < 0) continue;
     if (place < s.height * s.width)
-      atomicAdd(dx + plane_at(s, own, cell.c) + place, dy[at]);
+      dx.add(plane_at(s, own, cell.c) + place, dy[at]);
     else
       tell(argmax_watch, place, s.height * s.width);
   }
@@ -270,7 +273,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     psroi_grad_kernel(RoiShape s, int64_t channels, int64_t total, const T* __restrict__ dy,
-                      const T* __restrict__ boxes, Images image, T* __restrict__ dx) {
+                      const T* __restrict__ boxes, Images image, Sums<T> dx) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, channels);
@@ -279,9 +282,9 @@ __global__ void __launch_bounds__(kThreads)
     const T part = dy[at] / static_cast<T>((b.y1 - b.y0) * (b.x1 - b.x0));
     const int64_t own = image[cell.r];
     if (own < 0) continue;
-    T* to = dx + plane_at(s, own, source_of(cell, s));
+    const int64_t to = plane_at(s, own, source_of(cell, s));
     for (int64_t h = b.y0; h < b.y1; ++h)
-      for (int64_t w = b.x0; w < b.x1; ++w) atomicAdd(to + h * s.width + w, part);
+      for (int64_t w = b.x0; w < b.x1; ++w) dx.add(to + h * s.width + w, part);
   }
 }
 
@@ -295,8 +298,17 @@ void with_wide(const char* what, DType dtype, F&& f) {
     fail_dtype(what, dtype);
 }
 
-void clear(cudaStream_t stream, DType dtype, int64_t n, void* to) {
-  ARGOSY_CUDA(cudaMemsetAsync(to, 0, static_cast<size_t>(n * item_size(dtype)), stream));
+// Of dy, of `total` numbers, which are spread with weights that add up to 1.
+template <class T, class Launch>
+void spread(cudaStream_t stream, const RoiShape& s, const void* dy, int64_t total, void* dx,
+            Launch&& launch) {
+  if (s.x_size() == 0) return;
+  const Addends<T> addends{static_cast<const T*>(dy), total, std::max<int64_t>(total, 1)};
+  add_sums<T>(stream, s.x_size(), static_cast<T*>(dx), addends, [&](const Sums<T>& sums) {
+    if (total == 0) return;
+    launch(sums);
+    ARGOSY_CUDA_LAUNCHED();
+  });
 }
 
 int64_t psroi_channels(const RoiShape& s) {
@@ -320,15 +332,13 @@ void roi_align(cudaStream_t stream, DType dtype, const RoiShape& s, int64_t samp
 void roi_align_grad(cudaStream_t stream, DType dtype, const RoiShape& s, int64_t sampling_ratio,
                     bool aligned, const void* dy, const void* boxes, const RoiImages& image,
                     void* dx) {
-  if (s.x_size() == 0) return;
-  clear(stream, dtype, s.x_size(), dx);
   const int64_t total = s.y_size();
-  if (total == 0) return;
   with_wide("roi_align_grad", dtype, [&]<class T>(Type<T>) {
-    align_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, sampling_ratio, aligned, total, static_cast<const T*>(dy), static_cast<const T*>(boxes),
-        Images{image.of, s.images, image.watch}, static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    spread<T>(stream, s, dy, total, dx, [&](const Sums<T>& sums) {
+      align_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+          s, sampling_ratio, aligned, total, static_cast<const T*>(dy),
+          static_cast<const T*>(boxes), Images{image.of, s.images, image.watch}, sums);
+    });
   });
 }
 
@@ -348,15 +358,13 @@ void roi_pool(cudaStream_t stream, DType dtype, const RoiShape& s, const void* x
 void roi_pool_grad(cudaStream_t stream, DType dtype, const RoiShape& s, const void* dy,
                    const int64_t* argmax, const Watch& argmax_watch, const RoiImages& image,
                    void* dx) {
-  if (s.x_size() == 0) return;
-  clear(stream, dtype, s.x_size(), dx);
   const int64_t total = s.y_size();
-  if (total == 0) return;
   with_wide("roi_pool_grad", dtype, [&]<class T>(Type<T>) {
-    max_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, total, static_cast<const T*>(dy), argmax, Images{image.of, s.images, image.watch},
-        argmax_watch, static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    spread<T>(stream, s, dy, total, dx, [&](const Sums<T>& sums) {
+      max_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+          s, total, static_cast<const T*>(dy), argmax, Images{image.of, s.images, image.watch},
+          argmax_watch, sums);
+    });
   });
 }
 
@@ -375,16 +383,14 @@ void psroi_pool(cudaStream_t stream, DType dtype, const RoiShape& s, const void*
 
 void psroi_pool_grad(cudaStream_t stream, DType dtype, const RoiShape& s, const void* dy,
                      const void* boxes, const RoiImages& image, void* dx) {
-  if (s.x_size() == 0) return;
-  clear(stream, dtype, s.x_size(), dx);
   const int64_t channels = psroi_channels(s);
   const int64_t total = s.regions * channels * s.pooled_height * s.pooled_width;
-  if (total == 0) return;
   with_wide("psroi_pool_grad", dtype, [&]<class T>(Type<T>) {
-    psroi_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, channels, total, static_cast<const T*>(dy), static_cast<const T*>(boxes),
-        Images{image.of, s.images, image.watch}, static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    spread<T>(stream, s, dy, total, dx, [&](const Sums<T>& sums) {
+      psroi_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+          s, channels, total, static_cast<const T*>(dy), static_cast<const T*>(boxes),
+          Images{image.of, s.images, image.watch}, sums);
+    });
   });
 }
 

@@ -8,7 +8,8 @@
 #include "argosy/kernels/cuda/bounds.h"
 
 // Pooling of regions of interest, and the columns of deformable convolution: see kernels/cpu/roi.h.
-// float32 and float64. Gradients of images add what meets in an element by atomics, in any order.
+// float32 and float64. What meets in an element of an image's gradient is added as
+// exact.cuh says.
 namespace argosy::cuda {
 
 struct RoiShape {
