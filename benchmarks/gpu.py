@@ -323,6 +323,79 @@ def attention_128():
     attention_of(128)
 
 
+def fastest_backend(run):
+    """The one of PyTorch's that takes the least for the call; those that do not take it are left out."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    found = {}
+    for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.FLASH_ATTENTION,
+                    SDPBackend.MATH):  # fmt: skip
+        try:
+            with sdpa_kernel(backend):
+                found[backend] = medians([run], rounds=3, seconds=0.02)[0]
+        except RuntimeError:
+            pass
+    best = min(found, key=found.get)
+
+    def call():
+        with sdpa_kernel(best):
+            return run()
+
+    return call, best.name.lower().removesuffix("_attention")
+
+
+def attention_with(name, shape, dtype, bound, goal, masked=False, dropout=0.0):
+    """Forward and backward. With dropout each draws its own numbers, so sums of results are compared."""
+    ours, theirs = zip(*(pair(shape, dtype, seed) for seed in range(4)))
+    for t, tt in zip(ours[:3], theirs[:3]):
+        t.stop_gradient, tt.requires_grad = False, True
+    mask = their_mask = None
+    if masked:  # batches of unequal lengths
+        lengths = torch.linspace(shape[1] // 2, shape[1], shape[0]).long()
+        mask = (torch.arange(shape[1]) < lengths[:, None])[:, None, None]
+        mask, their_mask = p.to_tensor(mask.numpy()), mask.cuda()
+
+    def both():
+        out = F.scaled_dot_product_attention(*ours[:3], mask, dropout_p=dropout)
+        return [out, *p.grad(out, ours[:3], ours[3])]
+
+    def their_both():
+        q, k, v = (t.transpose(1, 2) for t in theirs[:3])
+        out = TF.scaled_dot_product_attention(q, k, v, their_mask, dropout_p=dropout).transpose(
+            1, 2
+        )
+        return [out, *torch.autograd.grad(out, theirs[:3], theirs[3])]
+
+    if dropout:
+        got, want = (numbers(f()[0]).astype("float64") for f in (both, their_both))
+        for power in (1, 2):
+            a, b = np.abs(got**power).mean(), np.abs(want**power).mean()
+            assert abs(a - b) < 0.02 * b, f"means of powers {a} and {b}"
+    else:
+        check(both(), their_both(), bound)
+    their_both, backend = fastest_backend(their_both)
+    compare_times(f"{name}, and backward", both, their_both, goal, f"theirs: {backend}", rounds=5)
+
+
+@figure
+def attention_mask():
+    attention_with("attention 64, padding", [8, 2048, 16, 64], BFLOAT16, 3e-2, 1.2, masked=True)
+    attention_with("attention 128, padding", [8, 2048, 16, 128], BFLOAT16, 3e-2, 1.2, masked=True)
+
+
+@figure
+def attention_dropout():
+    attention_with("attention 64, dropout", [8, 2048, 16, 64], BFLOAT16, 3e-2, 1.5, dropout=0.1)
+
+
+@figure
+def attention_float32():
+    attention_with("attention 64, float32", [4, 2048, 16, 64], "float32", 1e-4, 1.0)
+    attention_with(
+        "attention 64, float32, padding", [4, 2048, 16, 64], "float32", 1e-4, 1.0, masked=True
+    )
+
+
 # --- training steps ---
 
 

@@ -30,7 +30,8 @@ foreach(room ${rooms})
     target_link_libraries(${target} PRIVATE argosy_net)
   endif()
   if(room STREQUAL cuda)  # what of it needs no toolkit
-    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/cuda/pool.cc)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/cuda/pool.cc
+      ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/bounds.cc)
   endif()
   if(room STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)  # writes the files that are read

@@ -135,6 +135,20 @@ def attention():
 
 
 @program
+def attention_of_own_kernels():
+    mask = number(2, 1, 1, 83, seed=3) > -1
+    mask[..., 0] = True
+    for size in (20, 100):
+        shapes = (67, 4), (83, 2), (83, 2)
+        operands = [number(2, n, h, size, seed=s) for s, (n, h) in enumerate(shapes)]
+        on_both(lambda *t: F.scaled_dot_product_attention(*t, is_causal=True), *operands, mask)
+    x = paddle.to_tensor(number(2, 67, 4, 20)).astype("bfloat16")
+    x.stop_gradient = False
+    F.scaled_dot_product_attention(x, x, x, dropout_p=0.3).sum().backward()
+    assert np.isfinite(x.grad.astype("float32").numpy()).all()
+
+
+@program
 def random_numbers():
     x = paddle.randn([1 << 18])
     assert abs(float(x.mean())) < 0.02 and abs(float(x.std()) - 1) < 0.02

@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <cstring>
 
 #include "argosy/base/device.h"
@@ -72,11 +73,20 @@ struct Exported {
   Tensor tensor;
 };
 
+// Waits where nobody can catch an error: says it instead.
+void settle(Place place) noexcept {
+  try {
+    device::synchronize(place);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "argosy warning: while a tensor was given back: %s\n", e.what());
+  }
+}
+
 // The reader's streams are none that our memory knows of: it is used again when all of them are
 // done.
 void delete_exported(DLManagedTensor* m) {
   auto* exported = static_cast<Exported*>(m->manager_ctx);
-  if (const Place place = exported->tensor.place(); is_gpu(place)) device::synchronize(place);
+  if (const Place place = exported->tensor.place(); is_gpu(place)) settle(place);
   delete exported;
 }
 
@@ -120,7 +130,7 @@ void release_imported(void* owner) {
   if (!m->deleter || !Py_IsInitialized()) return;
   // Its owner's streams do not wait for ours.
   if (const DLDevice at = m->dl_tensor.device; at.device_type == kCuda)
-    device::synchronize(Place{kAccelerator, static_cast<int16_t>(at.device_id)});
+    settle(Place{kAccelerator, static_cast<int16_t>(at.device_id)});
   WithGil gil;  // a foreign deleter may touch Python
   m->deleter(m);
 }

@@ -21,6 +21,10 @@ cudaStream_t stream_of(const op::KernelFrame& frame) {
   return last_cuda = CudaDevice::get().stream(last_stream);
 }
 
+Watch watch_of(const op::KernelFrame& frame, Named named, int64_t detail) {
+  return watch_of(frame.op.name.c_str(), named, detail);
+}
+
 View view_of(const Tensor& t) {
   View v;
   v.data = t.raw();

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "argosy/base/device.h"
+#include "argosy/kernels/cuda/bounds.h"
 #include "argosy/kernels/cuda/runtime.h"
 #include "argosy/op/define.h"
 
@@ -12,6 +13,9 @@ namespace argosy::cuda {
 // The stream that a kernel enqueues on; the device of its place is current on the calling thread
 // already.
 cudaStream_t stream_of(const op::KernelFrame& frame);
+
+// Where a kernel of the frame tells of an index that is out of range.
+Watch watch_of(const op::KernelFrame& frame, Named named, int64_t detail = 0);
 
 // Elements of t, as they lie. With a shape: broadcast to it.
 View view_of(const Tensor& t);

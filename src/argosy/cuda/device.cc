@@ -7,6 +7,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/base/text.h"
+#include "argosy/kernels/cuda/bounds.h"
 #include "argosy/kernels/cuda/current.h"
 #include "argosy/kernels/cuda/runtime.h"
 
@@ -41,7 +42,10 @@ class Event final : public DeviceEvent {
     ARGOSY_CUDA(status);
     return true;
   }
-  void wait() override { ARGOSY_CUDA(cudaEventSynchronize(event_)); }
+  void wait() override {
+    ARGOSY_CUDA(cudaEventSynchronize(event_));
+    raise_found(stream_.place.index, CudaDevice::get().stream(stream_));
+  }
   double milliseconds_to(DeviceEvent& later) override {
     float milliseconds = 0;
     ARGOSY_CUDA(cudaEventElapsedTime(&milliseconds, event_, static_cast<Event&>(later).event_));
@@ -125,6 +129,8 @@ CudaDevice::CudaDevice(int count)
       pinned_(&pinned_from_, 0, StreamPool::kGranule) {
   pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
   for (int i = 0; i < count; ++i) add_line({kAccelerator, static_cast<int16_t>(i)});
+  use_gpu(0);
+  start_watching(count);
 }
 
 std::vector<std::pair<std::string, std::string>> CudaDevice::properties(Place place) {
@@ -372,6 +378,7 @@ void CudaDevice::copy_to_host(Stream stream, void* to, const void* from, size_t 
   const cudaStream_t s = this->stream(stream);
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s));
   ARGOSY_CUDA(cudaStreamSynchronize(s));
+  raise_found(stream.place.index, s);
 }
 
 void* CudaDevice::allocate_pinned(size_t bytes) {
@@ -531,7 +538,9 @@ bool CudaDevice::done(Stream stream) {
 }
 
 void CudaDevice::synchronize(Stream stream) {
-  ARGOSY_CUDA(cudaStreamSynchronize(this->stream(stream)));
+  const cudaStream_t s = this->stream(stream);
+  ARGOSY_CUDA(cudaStreamSynchronize(s));
+  raise_found(stream.place.index, s);
 }
 
 void CudaDevice::synchronize(Place place) {
@@ -539,6 +548,7 @@ void CudaDevice::synchronize(Place place) {
   check_place(place);
   use_gpu(place.index);
   ARGOSY_CUDA(cudaDeviceSynchronize());
+  raise_found(place.index, this->stream({place, 0}));
 }
 
 // --- graphs ---

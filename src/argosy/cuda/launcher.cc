@@ -60,7 +60,8 @@ void CudaLauncher::launch(const op::KernelDef& kernel, op::KernelFrame& frame, c
 void CudaLauncher::check(const op::KernelFrame& frame, Place place) const {
   const cudaError_t status =
       cudaStreamSynchronize(CudaDevice::get().stream(device::current(place)));
-  if (status == cudaSuccess) return;
+  if (status == cudaSuccess)
+    return raise_found(place.index, CudaDevice::get().stream(device::current(place)));
   ARGOSY_THROW(device) << '[' << frame.op.name
                        << "] failed on gpu:" << static_cast<int>(place.index) << ": "
                        << cudaGetErrorString(status)

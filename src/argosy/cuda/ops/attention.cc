@@ -9,7 +9,8 @@
 #include "argosy/op/define.h"
 #include "argosy/op/dispatch.h"
 
-// Attention that keeps no scores. What is not here runs by the composition.
+// Attention that keeps no scores: by cuDNN where it takes it, else by own kernels. What is not here
+// runs by the composition.
 namespace argosy::cuda {
 namespace {
 
@@ -20,20 +21,34 @@ using ops::TiledAttrs;
 
 constexpr int64_t kMostSize = 256;
 // cuDNN compiles for each problem anew, which takes seconds: not for short ones, nor for each step
-// of a generation, whose keys grow.
+// of a generation, whose keys grow. Own kernels have 64 queries in a block, and these few have room
+// for their scores.
 constexpr int64_t kFewQueries = 64;
 
-const char* tiled_match(const Inputs& in, const TiledAttrs&) {
+// What cuDNN's kernels take. Its gradients are wrong for masks that broadcast over queries, and its
+// dropout draws other numbers than attention_bits.
+bool dnn_takes(const Inputs& in) {
   const Tensor &q = in[0], &v = in[2];
-  if (!kHalf.has(q.dtype())) return "only 16-bit numbers";
-  // cuDNN's gradient is wrong for masks that broadcast over queries.
-  if (in[3].defined()) return "a mask";
-  if (in[4].defined()) return "dropout's choices as bits";
+  if (!kHalf.has(q.dtype()) || in[3].defined() || in[4].defined()) return false;
+  for (int64_t size : {q.dim(3), v.dim(3)})
+    if (size % 8 != 0 || size > kMostSize) return false;
+  return true;
+}
+// What own kernels take.
+bool tiles_take(const Inputs& in) {
+  return std::max(in[0].dim(3), in[2].dim(3)) <= kMostTiledSize;
+}
+
+const char* tiled_match(const Inputs& in, const TiledAttrs&) {
+  const Tensor& q = in[0];
+  if (!kHalf.has(q.dtype()) && q.dtype() != DType::float32)
+    return "only 16-bit numbers and float32";
   for (size_t i = 0; i < 3; ++i)
     if (in[i].numel() == 0) return "an empty operand";
   if (q.dim(1) < kFewQueries) return "few queries";
-  for (int64_t size : {q.dim(3), v.dim(3)})
-    if (size % 8 != 0 || size > kMostSize) return "sizes of heads must be multiples of 8 up to 256";
+  if (!tiles_take(in) && !dnn_takes(in))
+    return "sizes of heads above 128, but 16-bit ones of multiples of 8 up to 256 without a mask "
+           "and dropout";
   return nullptr;
 }
 
@@ -64,14 +79,15 @@ HeadMatrices matrices(const Tensor& x) {
 
 struct Call {
   Attention a;
-  Tensor query, key, value;
-  bool aligned;  // all that cuDNN reads and writes
+  Tensor query, key, value, bits;
+  bool dnn;  // cuDNN takes it: all that it reads and writes is aligned
 };
 Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
   const Inputs& in = f.in;
-  const Tensor &q = in[0], &k = in[1], &v = in[2];
-  Call c{{}, usable(q), usable(k), usable(v), false};
-  c.aligned = is_aligned(c.query) && is_aligned(c.key) && is_aligned(c.value) && are_aligned(f.out);
+  const Tensor &q = in[0], &k = in[1], &v = in[2], &mask = in[3], &bits = in[4];
+  Call c{{}, usable(q), usable(k), usable(v), {}, false};
+  c.dnn = dnn_takes(in) && is_aligned(c.query) && is_aligned(c.key) && is_aligned(c.value) &&
+          are_aligned(f.out);
   c.a.type = q.dtype();
   c.a.batch = q.dim(0);
   c.a.heads = q.dim(2);
@@ -85,6 +101,17 @@ Call call_of(const KernelFrame& f, const TiledAttrs& attrs) {
   c.a.query = matrices(c.query);
   c.a.key = matrices(c.key);
   c.a.value = matrices(c.value);
+  if (mask.defined()) {
+    const Shape strides = broadcast_strides(mask, {q.dim(0), q.dim(2), q.dim(1), k.dim(1)});
+    for (int i = 0; i < 4; ++i) c.a.mask_strides[i] = strides[i];
+    c.a.mask = mask.raw();
+    c.a.mask_is_bool = mask.dtype() == DType::bool_;
+  }
+  if (bits.defined()) {
+    c.bits = op::contiguous(bits);
+    c.a.kept = c.bits.data<uint8_t>();
+    c.a.factor = attrs.factor;
+  }
   return c;
 }
 
@@ -98,19 +125,26 @@ void by_parts(KernelFrame& f, const Attrs& attrs) {
 
 void tiled_run(KernelFrame& f, const TiledAttrs& attrs) {
   const Call c = call_of(f, attrs);
-  const bool done =
-      c.aligned && attention(stream_of(f), c.a, f.out[0].raw(), f.out[1].data<float>());
-  if (!done) by_parts(f, attrs);
+  void* out = f.out[0].raw();
+  float* log_sum = f.out[1].data<float>();
+  const cudaStream_t stream = stream_of(f);
+  if (c.dnn && attention(stream, c.a, out, log_sum)) return;
+  if (!tiles_take(f.in)) return by_parts(f, attrs);
+  tiled_attention(stream, c.a, out, log_sum);
 }
 
 void grad_run(KernelFrame& f, const TiledAttrs& attrs) {
   const Call c = call_of(f, attrs);
   const Tensor out = op::contiguous(f.in[5]), log_sum = op::contiguous(f.in[6]);
   const Tensor dy = op::contiguous(f.in[7]);
-  const bool done = c.aligned && is_aligned(out) && is_aligned(dy) &&
-                    attention_grad(stream_of(f), c.a, out.raw(), log_sum.data<float>(), dy.raw(),
-                                   f.out[0].raw(), f.out[1].raw(), f.out[2].raw());
-  if (!done) by_parts(f, attrs);
+  const cudaStream_t stream = stream_of(f);
+  auto run = [&](auto&& gradient) {
+    return gradient(stream, c.a, out.raw(), log_sum.data<float>(), dy.raw(), f.out[0].raw(),
+                    f.out[1].raw(), f.out[2].raw());
+  };
+  if (c.dnn && is_aligned(out) && is_aligned(dy) && run(attention_grad)) return;
+  if (!tiles_take(f.in)) return by_parts(f, attrs);
+  run(tiled_attention_grad);
 }
 
 [[maybe_unused]] const bool tiled_added =

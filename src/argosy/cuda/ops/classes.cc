@@ -33,7 +33,7 @@ void select_run(KernelFrame& f, const ops::ClassAttrs& a) {
   const Tensor& x = f.in[0];
   const Places p = places_of(x, a.axis);
   Tensor kept;
-  const Index labels = index_of(f.in[1], kept);
+  const Index labels = index_of(f.in[1], kept, watch_of(f, Named::label, a.ignore_index));
   select_class(stream_of(f), x.dtype(), f.out[0].raw(), x.raw(), labels, p.outer, p.classes,
                p.inner, a.ignore_index, a.fill);
 }
@@ -45,7 +45,7 @@ void spread_run(KernelFrame& f, const ops::ClassAttrs& a) {
   if (out.numel() == 0) return;
   const Places p = places_of(out, a.axis);
   Tensor kept;
-  const Index labels = index_of(f.in[1], kept);
+  const Index labels = index_of(f.in[1], kept, watch_of(f, Named::label, a.ignore_index));
   spread_class(stream_of(f), out.raw(), value.raw(), labels, p.outer, p.classes, p.inner,
                a.ignore_index, item_size(out.dtype()));
 }
@@ -58,7 +58,7 @@ const char* weights_match(const Inputs&, const ops::ClassWeightsAttrs& a) {
 void weights_run(KernelFrame& f, const ops::ClassWeightsAttrs& a) {
   Tensor weight, kept;
   if (f.in[0].defined()) weight = as_form(f.in[0], f.in[0].shape(), a.dtype);
-  const Index labels = index_of(f.in[1], kept);
+  const Index labels = index_of(f.in[1], kept, watch_of(f, Named::label, a.ignore_index));
   class_weights(stream_of(f), a.dtype, f.out[0].raw(), weight.defined() ? weight.raw() : nullptr,
                 weight.defined() ? weight.numel() : 0, labels, kept.numel(), a.ignore_index);
 }
@@ -105,7 +105,7 @@ void gather_tree_run(KernelFrame& f, const NoAttrs&) {
   if (out.numel() == 0) return;
   const Tensor parents = as_form(f.in[1], f.in[1].shape(), DType::int64);
   gather_tree(stream_of(f), ids.dtype(), out.raw(), ids.raw(), parents.data<int64_t>(), ids.dim(0),
-              ids.dim(1), ids.dim(2));
+              ids.dim(1), ids.dim(2), watch_of(f, Named::parent));
 }
 [[maybe_unused]] const bool gather_tree_added = add_kernel<NoAttrs>("gather_tree", gather_tree_run);
 

@@ -12,7 +12,7 @@ using ops::as_dtype;
 using ops::raw_or_null;
 
 CrossEntropy around(const Tensor& x, const Tensor& label, const ops::HardCrossEntropyAttrs& a) {
-  CrossEntropy c{x.dtype(), label.dtype(), x.dtype(), 1, 1, 1, a.ignore_index};
+  CrossEntropy c{x.dtype(), label.dtype(), x.dtype(), 1, 1, 1, a.ignore_index, {}};
   const int64_t axis = a.axis < 0 ? a.axis + x.rank() : a.axis;
   for (int i = 0; i < x.rank(); ++i) (i < axis ? c.outer : i == axis ? c.n : c.inner) *= x.dim(i);
   if (a.wide && kHalf.has(x.dtype())) c.loss_dtype = DType::float32;
@@ -22,7 +22,9 @@ CrossEntropy around(const Tensor& x, const Tensor& label, const ops::HardCrossEn
 void run(KernelFrame& f, const ops::HardCrossEntropyAttrs& a) {
   const Tensor &x = f.in[0], &label = f.in[1];
   if (label.numel() == 0) return;
-  const CrossEntropy c = around(x, label, a);
+  CrossEntropy c = around(x, label, a);
+  static const char* const name = "cross_entropy";  // as the CPU's kernel says
+  c.watch = watch_of(name, Named::label, a.ignore_index);
   const Tensor weight = as_dtype(f.in[2], c.loss_dtype);
   cross_entropy(stream_of(f), c, x.raw(), label.raw(), raw_or_null(weight), f.out[0].raw(),
                 f.out[1].raw());

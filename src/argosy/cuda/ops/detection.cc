@@ -1,10 +1,7 @@
 #include "argosy/ops/detection/detection.h"
 
-#include <limits>
-
 #include "argosy/base/device.h"
 #include "argosy/cuda/call.h"
-#include "argosy/kernels/cuda/checks.h"
 #include "argosy/kernels/cuda/copy.h"
 #include "argosy/kernels/cuda/roi.h"
 #include "argosy/kernels/cuda/suppress.h"
@@ -22,13 +19,8 @@ RoiShape shape_of(const Tensor& x, int64_t regions, const RoiAttrs& a) {
           x.dim(3), a.pooled_height, a.pooled_width, a.spatial_scale};
 }
 
-// The numbers of images are from 0 on. The host waits for it.
-void check_images(const KernelFrame& f, const Tensor& image, const Tensor& x) {
-  const auto wrong =
-      first_outside(stream_of(f), image.dtype(), image.raw(), image.numel(), 0, x.dim(0));
-  ARGOSY_CHECK(!wrong, invalid_argument)
-      << '[' << f.name() << "] there is no image " << *wrong << " among " << x.dim(0)
-      << ". Do this: count the boxes of each image.";
+RoiImages images(const KernelFrame& f, const Tensor& image) {
+  return {image.data<int64_t>(), watch_of(f, Named::image)};
 }
 
 const char* match(const op::Inputs& in, const RoiAttrs&) {
@@ -41,48 +33,36 @@ const char* match_grad(const op::Inputs& in, const RoiAttrs&) {
 
 void run_align(KernelFrame& f, const RoiAttrs& a) {
   const Tensor &x = f.in[0], &boxes = f.in[1], &image = f.in[2], &y = f.out[0];
-  check_images(f, image, x);
   roi_align(stream_of(f), x.dtype(), shape_of(x, boxes.dim(0), a), a.sampling_ratio, a.aligned,
-            x.raw(), boxes.raw(), image.data<int64_t>(), y.raw());
+            x.raw(), boxes.raw(), images(f, image), y.raw());
 }
 void run_align_grad(KernelFrame& f, const RoiAttrs& a) {
   const Tensor &dy = f.in[0], &boxes = f.in[2], &image = f.in[3], &dx = f.out[0];
-  check_images(f, image, dx);
   roi_align_grad(stream_of(f), dx.dtype(), shape_of(dx, boxes.dim(0), a), a.sampling_ratio,
-                 a.aligned, dy.raw(), boxes.raw(), image.data<int64_t>(), dx.raw());
+                 a.aligned, dy.raw(), boxes.raw(), images(f, image), dx.raw());
 }
 
 void run_pool(KernelFrame& f, const RoiAttrs& a) {
   const Tensor &x = f.in[0], &boxes = f.in[1], &image = f.in[2], &y = f.out[0];
-  check_images(f, image, x);
   roi_pool(stream_of(f), x.dtype(), shape_of(x, boxes.dim(0), a), x.raw(), boxes.raw(),
-           image.data<int64_t>(), y.raw(), f.out[1].data<int64_t>());
+           images(f, image), y.raw(), f.out[1].data<int64_t>());
 }
 // dy, x, argmax, image.
 void run_pool_grad(KernelFrame& f, const RoiAttrs& a) {
   const Tensor &dy = f.in[0], &argmax = f.in[2], &image = f.in[3], &dx = f.out[0];
-  check_images(f, image, dx);
-  const int64_t plane = dx.dim(2) * dx.dim(3);
-  const auto wrong = first_outside(stream_of(f), argmax.dtype(), argmax.raw(), argmax.numel(),
-                                   std::numeric_limits<int64_t>::min(), plane);
-  ARGOSY_CHECK(!wrong, invalid_argument)
-      << "[roi_pool_grad] argmax must be below " << plane << ", got " << *wrong
-      << ". Do this: pass what roi_pool gave.";
   roi_pool_grad(stream_of(f), dx.dtype(), shape_of(dx, image.dim(0), a), dy.raw(),
-                argmax.data<int64_t>(), image.data<int64_t>(), dx.raw());
+                argmax.data<int64_t>(), watch_of(f, Named::argmax), images(f, image), dx.raw());
 }
 
 void run_psroi(KernelFrame& f, const RoiAttrs& a) {
   const Tensor &x = f.in[0], &boxes = f.in[1], &image = f.in[2], &y = f.out[0];
-  check_images(f, image, x);
   psroi_pool(stream_of(f), x.dtype(), shape_of(x, boxes.dim(0), a), x.raw(), boxes.raw(),
-             image.data<int64_t>(), y.raw());
+             images(f, image), y.raw());
 }
 void run_psroi_grad(KernelFrame& f, const RoiAttrs& a) {
   const Tensor &dy = f.in[0], &boxes = f.in[2], &image = f.in[3], &dx = f.out[0];
-  check_images(f, image, dx);
   psroi_pool_grad(stream_of(f), dx.dtype(), shape_of(dx, boxes.dim(0), a), dy.raw(), boxes.raw(),
-                  image.data<int64_t>(), dx.raw());
+                  images(f, image), dx.raw());
 }
 
 // --- suppression ---

@@ -23,7 +23,7 @@ void embedding_run(KernelFrame& f, const ops::EmbeddingAttrs& a) {
   const Tensor &weight = f.in[1], &out = f.out[0];
   if (out.numel() == 0) return;
   Tensor kept;
-  const Index rows = index_of(f.in[0], kept);
+  const Index rows = index_of(f.in[0], kept, watch_of(f, Named::row));
   embedding(stream_of(f), out.raw(), weight.raw(), rows, kept.numel(), weight.dim(0), weight.dim(1),
             a.padding_idx, item_size(weight.dtype()));
 }
@@ -35,7 +35,7 @@ void embedding_grad_run(KernelFrame& f, const ops::EmbeddingAttrs& a) {
   clear(stream_of(f), out);
   if (out.numel() == 0) return;
   Tensor kept;
-  const Index rows = index_of(f.in[0], kept);
+  const Index rows = index_of(f.in[0], kept, watch_of(f, Named::row));
   add_rows(stream_of(f), out.dtype(), out.raw(), dy.raw(), rows, kept.numel(), out.dim(0),
            out.dim(1), a.padding_idx, a.scale_grad_by_freq, ordered_sums());
 }
@@ -63,7 +63,7 @@ void embedding_rows_grad_run(KernelFrame& f, const ops::EmbeddingAttrs& a) {
 void embedding_renorm_run(KernelFrame& f, const ops::EmbeddingRenormAttrs& a) {
   const Tensor& weight = f.out[0];
   Tensor kept;
-  const Index rows = index_of(f.in[1], kept);
+  const Index rows = index_of(f.in[1], kept, watch_of(f, Named::row));
   renorm_rows(stream_of(f), weight.dtype(), weight.raw(), rows, kept.numel(), weight.dim(0),
               weight.dim(1), weight.strides()[0], weight.strides()[1], a.max_norm, a.norm_type);
 }
@@ -77,7 +77,7 @@ const char* renorm_match(const Inputs& in, const ops::EmbeddingRenormAttrs&) {
 void one_hot_run(KernelFrame& f, const ops::OneHotAttrs& a) {
   const cudaStream_t stream = stream_of(f);
   Tensor kept;
-  const Index labels = index_of(f.in[0], kept);
+  const Index labels = index_of(f.in[0], kept, watch_of(f, Named::category));
   const int64_t n = kept.numel();
   ARGOSY_CHECK(a.num_classes.size() == 1, invalid_argument)
       << "[one_hot] num_classes must be one number, got " << a.num_classes.size()

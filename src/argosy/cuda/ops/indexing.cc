@@ -41,7 +41,7 @@ void take_slices_run(KernelFrame& f, const ops::SliceAxisAttrs& a) {
   const int axis = normalize_axis(f.name(), a.axis, x.rank());
   const Around l = around(x.shape(), axis);
   Tensor kept;
-  const Index index = index_of(f.in[1], kept);
+  const Index index = index_of(f.in[1], kept, watch_of(f, Named::element, axis));
   take_slices(stream_of(f), out.raw(), x.raw(), index, l.outer, l.size, kept.numel(), l.inner,
               item_size(x.dtype()));
 }
@@ -57,7 +57,7 @@ void add_slices_run(KernelFrame& f, const ops::SliceAxisAttrs& a) {
   Tensor kept, value = f.in[2];
   const bool one = value.numel() == 1 && value.dtype() == out.dtype();
   if (!one) value = as_form(value, region, out.dtype());
-  const Index index = index_of(f.in[1], kept);
+  const Index index = index_of(f.in[1], kept, watch_of(f, Named::element, axis));
   const Around l = around(x.shape(), axis);
   add_slices(stream_of(f), out.dtype(), out.raw(), value.raw(), one ? 0 : 1, index, l.outer, l.size,
              kept.numel(), l.inner, ordered_sums());
@@ -88,7 +88,7 @@ void take_along_run(KernelFrame& f, const ops::AlongAttrs& a) {
   if (out.numel() == 0) return;
   const int axis = normalize_axis(f.name(), a.axis, x.rank());
   Tensor kept;
-  const Index index = index_of(f.in[1], kept);
+  const Index index = index_of(f.in[1], kept, watch_of(f, Named::element, axis));
   take_along(stream_of(f), out.raw(), x.raw(), index, along_of(x, f.in[1], axis), out.numel(),
              item_size(x.dtype()));
 }
@@ -99,7 +99,7 @@ void last_along_run(KernelFrame& f, const ops::AlongAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   const int axis = normalize_axis(f.name(), a.axis, x.rank());
   Tensor kept;
-  const Index index = index_of(f.in[1], kept);
+  const Index index = index_of(f.in[1], kept, watch_of(f, Named::element, axis));
   last_along(stream_of(f), out.data<bool>(), x.numel(), index, along_of(x, f.in[1], axis),
              out.numel());
 }
@@ -141,7 +141,7 @@ void put_along_run(KernelFrame& f, const ops::PutAlongAttrs& a) {
   Tensor values = f.in[2], kept, counts;
   const bool one = values.numel() == 1 && values.dtype() == out.dtype();
   if (!one) values = as_form(values, indices.shape(), out.dtype());
-  const Index index = index_of(indices, kept);
+  const Index index = index_of(indices, kept, watch_of(f, Named::element, axis));
   const Along along = along_of(x, indices, axis);
   auto put = [&](Combine combine, int32_t* count) {
     put_along(stream, out.dtype(), out.raw(), out.numel(), values.raw(), one ? 0 : 1, index, along,
@@ -183,16 +183,17 @@ struct Places {
   int64_t n = 1, limit = 0;
   Tensor kept[kMaxRank];
 };
-void find_places(const char* name, const Tensor& x, std::span<const Tensor> given,
-                 const ops::IndexAttrs& a, Places& p) {
+void find_places(const KernelFrame& f, const Tensor& x, std::span<const Tensor> given,
+                 const ops::IndexAttrs& a, Named named, Places& p) {
   Shape shape = given[0].shape();
-  for (const Tensor& i : given.subspan(1)) shape = broadcast(name, shape, i.shape());
+  for (const Tensor& i : given.subspan(1)) shape = broadcast(f.name(), shape, i.shape());
   p.n = shape.numel();
   p.region = shape;
   p.indices.count = static_cast<int>(given.size());
   for (size_t k = 0; k < given.size(); ++k) {
     const int axis = static_cast<int>(a.axes[k]);
     p.indices.at[k] = {index_of(given[k], shape, p.kept[k]), x.dim(axis), x.strides()[axis]};
+    p.indices.at[k].index.watch = watch_of(f, named, axis);
   }
   p.limit = 1;
   for (int d = 0; d < x.rank(); ++d) {
@@ -209,7 +210,7 @@ void index_get_run(KernelFrame& f, const ops::IndexAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0];
   if (out.numel() == 0) return;
   Places p;
-  find_places(f.name(), x, f.in.list(1), a, p);
+  find_places(f, x, f.in.list(1), a, Named::corner, p);
   index_get(stream_of(f), out.raw(), x.raw(), p.indices, p.rest, p.n, item_size(x.dtype()));
 }
 [[maybe_unused]] const bool index_get_added =
@@ -223,7 +224,7 @@ void index_put_run(KernelFrame& f, const ops::IndexAttrs& a) {
   if (out.raw() != x.raw()) op::copy_into(out, x);
   if (out.numel() == 0) return;
   Places p;
-  find_places(f.name(), out, f.in.list(2), a, p);
+  find_places(f, out, f.in.list(2), a, Named::element, p);
   if (p.region.numel() == 0) return;
   const bool shared = in_one_memory(given, out);
   const bool one = given.numel() == 1 && given.dtype() == out.dtype() && !shared;

@@ -3,6 +3,7 @@
 #include "argosy/base/device.h"
 #include "argosy/base/flags.h"
 #include "argosy/cuda/call.h"
+#include "argosy/kernels/cuda/current.h"
 #include "argosy/kernels/cuda/gather.h"
 
 // Operands of kernels that move elements by index.
@@ -21,6 +22,12 @@ inline Index index_of(const Tensor& t, const Shape& shape, Tensor& kept) {
 }
 inline Index index_of(const Tensor& t, Tensor& kept) {
   return index_of(t, t.shape(), kept);
+}
+// The same; what of it is out of range is told.
+inline Index index_of(const Tensor& t, Tensor& kept, const Watch& watch) {
+  Index index = index_of(t, kept);
+  index.watch = watch;
+  return index;
 }
 
 // t contiguous, of a dtype and broadcast to a shape: itself or a copy.
@@ -48,6 +55,7 @@ inline int64_t read_number(cudaStream_t stream, const int64_t* at) {
   device::HostWait wait;
   ARGOSY_CUDA(cudaMemcpyAsync(&value, at, sizeof(value), cudaMemcpyDeviceToHost, stream));
   ARGOSY_CUDA(cudaStreamSynchronize(stream));
+  raise_found(current_gpu, stream);
   return value;
 }
 

@@ -4,7 +4,6 @@
 
 #include "argosy/cuda/call.h"
 #include "argosy/cuda/channels_last.h"
-#include "argosy/kernels/cuda/checks.h"
 #include "argosy/ops/conv/conv.h"
 
 namespace argosy::cuda {
@@ -193,7 +192,6 @@ void run_lp_grad(KernelFrame& f, const LpPoolAttrs& a) {
 
 // --- unpool ---
 
-// The host waits for whether the indices are in the planes.
 void run_unpool(KernelFrame& f, const ops::UnpoolAttrs&) {
   const Tensor &x = f.in[0], &index = f.in[1], &out = f.out[0];
   const cudaStream_t stream = stream_of(f);
@@ -201,12 +199,8 @@ void run_unpool(KernelFrame& f, const ops::UnpoolAttrs&) {
     ARGOSY_CUDA(cudaMemsetAsync(out.raw(), 0, static_cast<size_t>(out.nbytes()), stream));
   if (x.numel() == 0) return;
   const int64_t planes = x.dim(0) * x.dim(1), room = out.numel() / planes;
-  const auto wrong = first_outside(stream, index.dtype(), index.raw(), index.numel(), 0, room);
-  ARGOSY_CHECK(!wrong, invalid_argument)
-      << '[' << f.name() << "] index " << *wrong << " is outside a plane of " << room
-      << " elements. Do this: give the output_size that the pool's input had.";
   unpool(stream, x.dtype(), index.dtype(), planes, x.numel() / planes, room, x.raw(), index.raw(),
-         out.raw());
+         out.raw(), watch_of(f, Named::place));
 }
 
 constexpr bool kStrided = true;  // inputs of any strides

@@ -6,25 +6,36 @@
 
 #include "argosy/base/dtype.h"
 
-// Scaled dot-product attention by cuDNN's fused kernels.
+// Scaled dot-product attention that keeps no scores: by cuDNN's fused kernels, or by own ones,
+// which also take float32, masks and dropout.
 namespace argosy::cuda {
 
 // One matrix [length, size] for each batch and head; distances in elements, numbers in a row are
-// consecutive. Addresses and distances are multiples of 16 bytes.
+// consecutive. For cuDNN addresses and distances are multiples of 16 bytes.
 struct HeadMatrices {
   const void* data = nullptr;
   int64_t batch = 0, row = 0, head = 0;
 };
 
-// REQUIRES: no size is 0; size and value_size are multiples of 8 and at most 256.
+// REQUIRES: no size is 0. For cuDNN type has 16 bits, size and value_size are multiples of 8 and at
+// most 256, and there is no mask and no dropout.
 struct Attention {
-  DType type = DType::float16;  // or bfloat16; computes in float32
+  DType type = DType::float16;  // bfloat16, float32; computes in float32
   // heads: a multiple of key_heads; heads of one key head are neighbours.
   int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0;
   int64_t size = 0, value_size = 0;
   double scale = 1;
   bool causal = false;  // query i takes part with keys up to i
   HeadMatrices query, key, value;
+  // Of the scores [batch, heads, queries, keys], may be null. bool: those that take part; else of
+  // `type`, to be added.
+  const void* mask = nullptr;
+  bool mask_is_bool = false;
+  int64_t mask_strides[4] = {};  // in elements; 0 where it is the same for all
+  // Of the weights in that order (kernels/cpu/bits.h), may be null; those kept are multiplied by
+  // `factor`.
+  const uint8_t* kept = nullptr;
+  double factor = 1;
 };
 
 // out [batch, queries, heads, value_size]; log_sum [batch, heads, queries]: the natural logarithm
@@ -37,6 +48,15 @@ bool attention(cudaStream_t stream, const Attention& a, void* out, float* log_su
 // unless FLAGS_cudnn_deterministic.
 bool attention_grad(cudaStream_t stream, const Attention& a, const void* out, const float* log_sum,
                     const void* dout, void* dquery, void* dkey, void* dvalue);
+
+// The same by own kernels, which take all of Attention with sizes of heads up to kMostTiledSize.
+// float32 is multiplied as sums of two TF32 numbers. The order of all sums is fixed. A query that
+// no key takes part with gives NaN.
+inline constexpr int64_t kMostTiledSize = 128;
+void tiled_attention(cudaStream_t stream, const Attention& a, void* out, float* log_sum);
+void tiled_attention_grad(cudaStream_t stream, const Attention& a, const void* out,
+                          const float* log_sum, const void* dout, void* dquery, void* dkey,
+                          void* dvalue);
 
 // --- of each sequence of a packed batch ---
 

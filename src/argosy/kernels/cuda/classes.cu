@@ -24,7 +24,10 @@ struct OneHot {
   int64_t classes;
   __device__ void operator()(int64_t i) const {
     const int64_t label = load_index(labels, i);
-    if (label >= 0 && label < classes) target[i * classes + label] = 1.0f;
+    if (label >= 0 && label < classes)
+      target[i * classes + label] = 1.0f;
+    else
+      tell(labels.watch, label, classes);
   }
 };
 
@@ -41,8 +44,11 @@ struct SelectClass {
     int64_t column;
     const int64_t row = inner.split(i, &column);
     T v = fill;
-    if (label != ignore)
-      v = label >= 0 && label < classes ? x[(row * classes + label) * inner.d + column] : T{};
+    if (label != ignore) {
+      const bool good = label >= 0 && label < classes;
+      v = good ? x[(row * classes + label) * inner.d + column] : T{};
+      if (!good) tell(labels.watch, label, classes);
+    }
     target[i] = v;
   }
 };
@@ -56,7 +62,8 @@ struct SpreadClass {
   int64_t classes, ignore;
   __device__ void operator()(int64_t i) const {
     const int64_t label = load_index(labels, i);
-    if (label == ignore || label < 0 || label >= classes) return;
+    if (label == ignore) return;
+    if (label < 0 || label >= classes) return tell(labels.watch, label, classes);
     int64_t column;
     const int64_t row = inner.split(i, &column);
     target[(row * classes + label) * inner.d + column] = value[i];
@@ -77,6 +84,8 @@ struct ClassWeight {
         v = store<T>(Computed<T>(1));
       else if (label >= 0 && label < classes)
         v = weight[label];
+      else
+        tell(labels.watch, label, classes);
     }
     target[i] = v;
   }
@@ -106,6 +115,7 @@ struct FollowBeam {
   const T* ids;
   const int64_t* parents;
   int64_t length, batch, beams;
+  Watch watch;
   __device__ void operator()(int64_t i) const {
     const int64_t b = i / beams;
     int64_t beam = i % beams;
@@ -114,7 +124,10 @@ struct FollowBeam {
       const int64_t row = (t * batch + b) * beams;
       const bool good = beam >= 0 && beam < beams;
       target[row + own] = good ? ids[row + beam] : T(0);
-      if (good) beam = parents[row + beam];
+      if (good)
+        beam = parents[row + beam];
+      else
+        tell(watch, beam, beams);
     }
   }
 };
@@ -174,12 +187,13 @@ void round_up(cudaStream_t stream, int64_t* target, const double* numbers, int64
 }
 
 void gather_tree(cudaStream_t stream, DType dtype, void* target, const void* ids,
-                 const int64_t* parents, int64_t length, int64_t batch, int64_t beams) {
+                 const int64_t* parents, int64_t length, int64_t batch, int64_t beams,
+                 const Watch& watch) {
   with_index("gather_tree", dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     for_each_item(stream, batch * beams,
                   FollowBeam<T>{static_cast<T*>(target), static_cast<const T*>(ids), parents,
-                                length, batch, beams});
+                                length, batch, beams, watch});
   });
 }
 

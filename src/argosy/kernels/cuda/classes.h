@@ -29,6 +29,7 @@ void round_up(cudaStream_t stream, int64_t* target, const double* numbers, int64
 
 // Tokens of beams [length, batch, beams], followed from the last step by their parents.
 void gather_tree(cudaStream_t stream, DType dtype, void* target, const void* ids,
-                 const int64_t* parents, int64_t length, int64_t batch, int64_t beams);
+                 const int64_t* parents, int64_t length, int64_t batch, int64_t beams,
+                 const Watch& watch);
 
 }  // namespace argosy::cuda

@@ -35,6 +35,7 @@ template <class T>
 __device__ __forceinline__ void give_row(const Call<T>& a, int64_t r, int64_t label,
                                          const ExpSum<T>& s, Computed<T> score) {
   using C = Computed<T>;
+  a.labels.check(label);
   const bool left_out = a.leaves_out(label);
   const C loss = left_out ? C(0) : (log_of(s.sum) + (s.high - score)) * a.factor(label);
   write_wide<T>(a.loss, r, a.narrow_loss, loss);
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(256) grad_columns(Call<T> a) {
 template <class T>
 Call<T> call_of(const CrossEntropy& a, const void* x, const void* kept, const void* labels,
                 const void* weight, const void* loss, void* dx) {
-  return {{labels, a.label_dtype == DType::int32, a.n, a.ignore_index},
+  return {{labels, a.label_dtype == DType::int32, a.n, a.ignore_index, a.watch},
           a.outer,
           a.n,
           a.inner,

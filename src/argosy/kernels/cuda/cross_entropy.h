@@ -1,16 +1,18 @@
 #pragma once
 
+#include "argosy/kernels/cuda/bounds.h"
 #include "argosy/kernels/cuda/runtime.h"
 
 namespace argosy::cuda {
 
 // Softmax and the negative log-likelihood of hard labels in one. Scores x are [outer, n, inner],
 // and there are outer * inner rows of them; labels are int32 or int64, in [0, n) or ignore_index.
-// The host does not see labels: of another one the loss and the gradient are NaN. weight [n] (may
+// Of another one the loss and the gradient are NaN, and the watch is told. weight [n] (may
 // be null), loss and dloss are of loss_dtype: that of x, or float32 beside 16-bit x.
 struct CrossEntropy {
   DType dtype, label_dtype, loss_dtype;
   int64_t outer, n, inner, ignore_index;
+  Watch watch;  // of the loss
 };
 // kept: of 16-bit x two float32 numbers of each row, the greatest of x and the factor of exp(x -
 // greatest) that makes the softmax, zeros in ignored rows; else the softmax, [rows, n].

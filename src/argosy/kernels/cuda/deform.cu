@@ -1,4 +1,5 @@
 #include "argosy/kernels/cuda/common.cuh"
+#include "argosy/kernels/cuda/exact.cuh"
 #include "argosy/kernels/cuda/places.cuh"
 #include "argosy/kernels/cuda/roi.h"
 
@@ -83,7 +84,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     gradient_kernel(DeformShape s, int64_t total, const T* __restrict__ dcolumns,
                     const T* __restrict__ x, const T* __restrict__ offset,
-                    const T* __restrict__ mask, T* __restrict__ dx, T* __restrict__ doffset,
+                    const T* __restrict__ mask, Sums<T> dx, T* __restrict__ doffset,
                     T* __restrict__ dmask) {
   const int64_t taps = s.kernel_height * s.kernel_width, share = s.channels / s.groups;
   const int64_t area = s.out_height * s.out_width, size = s.height * s.width;
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(kThreads)
           if (!corners.valid[q]) continue;
           const int64_t pixel = plane * size + corners.at[q];
           const T value = x[pixel];
-          atomicAdd(dx + pixel, d * factor * corners.weight(q));
+          dx.add(pixel, d * factor * corners.weight(q));
           by_y += d * factor * value * corners.by_y(q);
           by_x += d * factor * value * corners.by_x(q);
           by_mask += d * value * corners.weight(q);
@@ -148,17 +149,24 @@ void deform_columns_grad(cudaStream_t stream, DType dtype, const DeformShape& s,
                          const void* dcolumns, const void* x, const void* offset, const void* mask,
                          void* dx, void* doffset, void* dmask) {
   const int64_t pixels = s.images * s.channels * s.height * s.width;
-  if (pixels)
-    ARGOSY_CUDA(cudaMemsetAsync(dx, 0, static_cast<size_t>(pixels * item_size(dtype)), stream));
-  const int64_t total =
-      s.images * s.groups * s.kernel_height * s.kernel_width * s.out_height * s.out_width;
-  if (total == 0) return;
+  const int64_t taps = s.kernel_height * s.kernel_width * s.out_height * s.out_width;
+  const int64_t total = s.images * s.groups * taps;
   with_wide("deform_columns_grad", dtype, [&]<class T>(Type<T>) {
-    gradient_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
-        s, total, static_cast<const T*>(dcolumns), static_cast<const T*>(x),
-        static_cast<const T*>(offset), static_cast<const T*>(mask), static_cast<T*>(dx),
-        static_cast<T*>(doffset), static_cast<T*>(dmask));
-    ARGOSY_CUDA_LAUNCHED();
+    const Addends<T> addends{static_cast<const T*>(dcolumns), s.images * s.channels * taps,
+                             std::max<int64_t>(4 * taps, 1),  1,
+                             static_cast<const T*>(mask),     total};
+    auto launch = [&](const Sums<T>& sums) {
+      if (total == 0) return;
+      gradient_kernel<T><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+          s, total, static_cast<const T*>(dcolumns), static_cast<const T*>(x),
+          static_cast<const T*>(offset), static_cast<const T*>(mask), sums,
+          static_cast<T*>(doffset), static_cast<T*>(dmask));
+      ARGOSY_CUDA_LAUNCHED();
+    };
+    if (pixels)
+      add_sums<T>(stream, pixels, static_cast<T*>(dx), addends, launch);
+    else
+      launch({});  // no tap meets an element
   });
 }
 

@@ -14,7 +14,7 @@ struct SlicePlace {
   __device__ __forceinline__ int64_t operator()(int64_t i) const {
     int64_t unit, j;
     const int64_t o = n.split(row.split(i, &unit), &j);
-    const int64_t at = wrapped(load_index(index, j), size);
+    const int64_t at = wrapped(index, j, size);
     return at < 0 ? kNowhere : (o * size + at) * units + unit;
   }
 };
@@ -28,7 +28,7 @@ struct AlongPlace {
     for (int d = 0; d < along.rank; ++d) split[d] = Splitter(along.shape[d], n);
   }
   __device__ __forceinline__ int64_t operator()(int64_t i) const {
-    const int64_t at = wrapped(load_index(index, i), along.size);
+    const int64_t at = wrapped(index, i, along.size);
     if (at < 0) return kNowhere;
     int64_t place = along.rank ? at * along.strides[along.axis] : 0;
     for (int d = along.rank - 1; d >= 0 && i; --d) {
@@ -43,7 +43,7 @@ struct AlongPlace {
 __device__ __forceinline__ int64_t place_of(const Indices& indices, int64_t i) {
   int64_t place = 0;
   for (int k = 0; k < indices.count; ++k) {
-    const int64_t at = wrapped(load_index(indices.at[k].index, i), indices.at[k].size);
+    const int64_t at = wrapped(indices.at[k].index, i, indices.at[k].size);
     if (at < 0) return kNowhere;
     place += at * indices.at[k].stride;
   }

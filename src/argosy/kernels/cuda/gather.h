@@ -1,14 +1,20 @@
 #pragma once
 
+#include "argosy/kernels/cuda/bounds.h"
 #include "argosy/kernels/cuda/runtime.h"
 
 // Elements that integers name one by one. Indices are int32 (`wide` false) or int64; negative ones
-// count from the end. The element of an index out of range reads as zeros and is not written.
+// count from the end. The element of an index out of range reads as zeros and is not written, and
+// the index is told to its watch.
 namespace argosy::cuda {
 
 struct Index {
   const void* data = nullptr;
   bool wide = true;
+  Watch watch;
+
+  Index() = default;
+  Index(const void* data, bool wide) : data(data), wide(wide) {}
 };
 
 // target [outer, n, inner] = source [outer, size, inner] at index [n] of the middle.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "argosy/kernels/cuda/bounds.cuh"
 #include "argosy/kernels/cuda/common.cuh"
 #include "argosy/kernels/cuda/gather.h"
 
@@ -9,14 +10,17 @@ namespace argosy::cuda {
 // The place of what is out of range. Strides may be negative, so other places may be below 0.
 inline constexpr int64_t kNowhere = INT64_MIN;
 
-__device__ __forceinline__ int64_t load_index(Index index, int64_t i) {
+__device__ __forceinline__ int64_t load_index(const Index& index, int64_t i) {
   return index.wide ? static_cast<const int64_t*>(index.data)[i]
                     : static_cast<const int32_t*>(index.data)[i];
 }
-// In [0, size), or -1 for one out of range.
-__device__ __forceinline__ int64_t wrapped(int64_t index, int64_t size) {
-  if (index < 0) index += size;
-  return index >= 0 && index < size ? index : -1;
+// The i-th number in [0, size), or -1 for one out of range, which is told.
+__device__ __forceinline__ int64_t wrapped(const Index& index, int64_t i, int64_t size) {
+  const int64_t given = load_index(index, i);
+  const int64_t at = given < 0 ? given + size : given;
+  if (at >= 0 && at < size) return at;
+  tell(index.watch, given, size);
+  return -1;
 }
 
 // i / d and i % d; of less than 2^31 items without a division.

@@ -1,19 +1,24 @@
 #pragma once
 
+#include "argosy/kernels/cuda/bounds.cuh"
 #include "argosy/kernels/cuda/common.cuh"
 
 namespace argosy::cuda {
 
-// Class numbers. Of a label that is no class, results are NaN.
+// Class numbers. Of a label that is no class, results are NaN, and the watch is told.
 struct Labels {
   const void* data;
   bool narrow;  // int32
   int64_t classes, ignore_index;
+  Watch watch;
 
   __device__ __forceinline__ int64_t operator[](int64_t i) const {
     return narrow ? static_cast<const int32_t*>(data)[i] : static_cast<const int64_t*>(data)[i];
   }
   __device__ __forceinline__ bool is_class(int64_t v) const { return 0 <= v && v < classes; }
+  __device__ __forceinline__ void check(int64_t v) const {
+    if (!is_class(v) && v != ignore_index) tell(watch, v, classes);
+  }
 };
 
 // Numbers of T, or of float beside 16-bit T.

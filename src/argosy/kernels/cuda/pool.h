@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "argosy/base/dtype.h"
+#include "argosy/kernels/cuda/bounds.h"
 
 // Pooling over one to three spatial dimensions. Floating dtypes; the 16-bit ones compute in float.
 namespace argosy::cuda {
@@ -59,6 +60,6 @@ void ranges_pool(cudaStream_t stream, DType dtype, const PoolShape& s, const int
 
 // out[plane, index] = x; out is zeros, indices are in [0, room).
 void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes, int64_t inside,
-            int64_t room, const void* x, const void* index, void* out);
+            int64_t room, const void* x, const void* index, void* out, const Watch& watch);
 
 }  // namespace argosy::cuda

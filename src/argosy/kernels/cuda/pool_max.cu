@@ -1,3 +1,5 @@
+#include "argosy/kernels/cuda/bounds.cuh"
+#include "argosy/kernels/cuda/exact.cuh"
 #include "argosy/kernels/cuda/pool_windows.cuh"
 #include "argosy/kernels/cuda/rounding.cuh"
 
@@ -105,7 +107,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     scatter_kernel(PoolShape s, int64_t total, const T* __restrict__ dy,
-                   const int32_t* __restrict__ indices, Computed<T>* __restrict__ sums) {
+                   const int32_t* __restrict__ indices, Sums<Computed<T>> sums) {
   const Places out{true, s.lanes, {s.out[0], s.out[1], s.out[2]}};
   const int64_t plane = s.in[0] * s.in[1] * s.in[2];
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
@@ -113,7 +115,7 @@ __global__ void __launch_bounds__(kThreads)
     const Element e = out.element(i);
     const int64_t place = indices[i];
     if (place < 0 || place >= plane) continue;
-    atomicAdd(sums + (e.n * plane + place) * s.lanes + e.c, load(dy[i]));
+    sums.add((e.n * plane + place) * s.lanes + e.c, load(dy[i]));
   }
 }
 
@@ -148,10 +150,15 @@ __global__ void __launch_bounds__(kThreads)
 template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
     unpool_kernel(int64_t total, int64_t inside, int64_t room, const T* __restrict__ x,
-                  const I* __restrict__ index, T* __restrict__ out) {
+                  const I* __restrict__ index, T* __restrict__ out, Watch watch) {
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < total;
-       i += int64_t{gridDim.x} * kThreads)
-    out[i / inside * room + index[i]] = x[i];
+       i += int64_t{gridDim.x} * kThreads) {
+    const int64_t at = index[i];
+    if (at >= 0 && at < room)
+      out[i / inside * room + at] = x[i];
+    else
+      tell(watch, at, room);
+  }
 }
 
 }  // namespace
@@ -203,7 +210,9 @@ void max_pool_scatter(cudaStream_t stream, DType dtype, const PoolShape& s, cons
   const int64_t total = s.x_size(), outputs = s.y_size();
   if (total == 0) return;
   with_floating("max_pool_grad", dtype, [&]<class T>(Type<T>) {
-    with_sums<T>(stream, total, dx, [&](Computed<T>* sums) {
+    const int64_t count = s.out[0] * s.out[1] * s.out[2];
+    const Addends<T> addends{static_cast<const T*>(dy), outputs, count};
+    with_sums<T>(stream, total, dx, addends, [&](const Sums<Computed<T>>& sums) {
       if (outputs == 0) return;
       scatter_kernel<T><<<grid(outputs, kThreads), kThreads, 0, stream>>>(
           s, outputs, static_cast<const T*>(dy), indices, sums);
@@ -225,7 +234,7 @@ void ranges_pool(cudaStream_t stream, DType dtype, const PoolShape& s, const int
 }
 
 void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes, int64_t inside,
-            int64_t room, const void* x, const void* index, void* out) {
+            int64_t room, const void* x, const void* index, void* out, const Watch& watch) {
   const int64_t total = planes * inside;
   if (total == 0) return;
   with_width(item_size(dtype), [&]<class T>(Type<T>) {
@@ -233,7 +242,7 @@ void unpool(cudaStream_t stream, DType dtype, DType index_dtype, int64_t planes,
       with_index("max_unpool", index_dtype, [&]<class I>(Type<I>) {
         unpool_kernel<T, I><<<grid(total, kThreads), kThreads, 0, stream>>>(
             total, inside, room, static_cast<const T*>(x), static_cast<const I*>(index),
-            static_cast<T*>(out));
+            static_cast<T*>(out), watch);
         ARGOSY_CUDA_LAUNCHED();
       });
   });

@@ -1,5 +1,10 @@
 #include "argosy/kernels/cuda/roi.h"
 
+#include <algorithm>
+
+#include "argosy/kernels/cuda/bounds.cuh"
+#include "argosy/kernels/cuda/common.cuh"
+#include "argosy/kernels/cuda/exact.cuh"
 #include "argosy/kernels/cuda/places.cuh"
 #include "argosy/kernels/cuda/rounding.cuh"
 
@@ -136,16 +141,34 @@ __device__ __forceinline__ int64_t plane_at(const RoiShape& s, int64_t image, in
   return (image * s.channels + channel) * s.height * s.width;
 }
 
+// The image of each region, of so many; -1 for one that is not there, which is told.
+struct Images {
+  const int64_t* of;
+  int64_t count;
+  Watch watch;
+  __device__ __forceinline__ int64_t operator[](int64_t region) const {
+    const int64_t image = of[region];
+    if (image >= 0 && image < count) return image;
+    tell(watch, image, count);
+    return -1;
+  }
+};
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     align_kernel(RoiShape s, int64_t sampling_ratio, bool aligned, int64_t total,
-                 const T* __restrict__ x, const T* __restrict__ boxes,
-                 const int64_t* __restrict__ image, T* __restrict__ y) {
+                 const T* __restrict__ x, const T* __restrict__ boxes, Images image,
+                 T* __restrict__ y) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, s.channels);
     const Cells<T> cells(boxes + 4 * cell.r, s, sampling_ratio, aligned);
-    const T* from = x + plane_at(s, image[cell.r], cell.c);
+    const int64_t own = image[cell.r];
+    if (own < 0) {
+      y[at] = 0;
+      continue;
+    }
+    const T* from = x + plane_at(s, own, cell.c);
     T sum = 0;
     cells.each(cell.i, cell.j, s, [&](const Sample<T>& p) {
       sum += p.weight[0] * from[p.at[0]] + p.weight[1] * from[p.at[1]] +
@@ -158,17 +181,19 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     align_grad_kernel(RoiShape s, int64_t sampling_ratio, bool aligned, int64_t total,
-                      const T* __restrict__ dy, const T* __restrict__ boxes,
-                      const int64_t* __restrict__ image, T* __restrict__ dx) {
+                      const T* __restrict__ dy, const T* __restrict__ boxes, Images image,
+                      Sums<T> dx) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, s.channels);
     const Cells<T> cells(boxes + 4 * cell.r, s, sampling_ratio, aligned);
-    T* to = dx + plane_at(s, image[cell.r], cell.c);
+    const int64_t own = image[cell.r];
+    if (own < 0) continue;
+    const int64_t to = plane_at(s, own, cell.c);
     const T part = dy[at] / cells.count();
     cells.each(cell.i, cell.j, s, [&](const Sample<T>& p) {
       for (int k = 0; k < 4; ++k)
-        if (p.weight[k] != T(0)) atomicAdd(to + p.at[k], part * p.weight[k]);
+        if (p.weight[k] != T(0)) dx.add(to + p.at[k], part * p.weight[k]);
     });
   }
 }
@@ -176,12 +201,18 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     max_kernel(RoiShape s, int64_t total, T lowest, const T* __restrict__ x,
-               const T* __restrict__ boxes, const int64_t* __restrict__ image, T* __restrict__ y,
+               const T* __restrict__ boxes, Images image, T* __restrict__ y,
                int64_t* __restrict__ argmax) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, s.channels);
-    const T* from = x + plane_at(s, image[cell.r], cell.c);
+    const int64_t own = image[cell.r];
+    if (own < 0) {
+      y[at] = 0;
+      argmax[at] = -1;
+      continue;
+    }
+    const T* from = x + plane_at(s, own, cell.c);
     const Bounds b = pool_bounds(boxes + 4 * cell.r, cell.i, cell.j, s);
     T best = lowest;
     int64_t place = -1;
@@ -199,12 +230,17 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     max_grad_kernel(RoiShape s, int64_t total, const T* __restrict__ dy,
-                    const int64_t* __restrict__ argmax, const int64_t* __restrict__ image,
-                    T* __restrict__ dx) {
+                    const int64_t* __restrict__ argmax, Images image, Watch argmax_watch,
+                    Sums<T> dx) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, s.channels);
-    if (argmax[at] >= 0) atomicAdd(dx + plane_at(s, image[cell.r], cell.c) + argmax[at], dy[at]);
+    const int64_t own = image[cell.r], place = argmax[at];
+    if (own < 0 || place < 0) continue;
+    if (place < s.height * s.width)
+      dx.add(plane_at(s, own, cell.c) + place, dy[at]);
+    else
+      tell(argmax_watch, place, s.height * s.width);
   }
 }
 
@@ -216,12 +252,16 @@ __device__ __forceinline__ int64_t source_of(const Cell& cell, const RoiShape& s
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     psroi_kernel(RoiShape s, int64_t channels, int64_t total, const T* __restrict__ x,
-                 const T* __restrict__ boxes, const int64_t* __restrict__ image,
-                 T* __restrict__ y) {
+                 const T* __restrict__ boxes, Images image, T* __restrict__ y) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, channels);
-    const T* from = x + plane_at(s, image[cell.r], source_of(cell, s));
+    const int64_t own = image[cell.r];
+    if (own < 0) {
+      y[at] = 0;
+      continue;
+    }
+    const T* from = x + plane_at(s, own, source_of(cell, s));
     const Bounds b = psroi_bounds(boxes + 4 * cell.r, cell.i, cell.j, s);
     T sum = 0;
     for (int64_t h = b.y0; h < b.y1; ++h)
@@ -233,17 +273,18 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     psroi_grad_kernel(RoiShape s, int64_t channels, int64_t total, const T* __restrict__ dy,
-                      const T* __restrict__ boxes, const int64_t* __restrict__ image,
-                      T* __restrict__ dx) {
+                      const T* __restrict__ boxes, Images image, Sums<T> dx) {
   for (int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x; at < total;
        at += int64_t{gridDim.x} * kThreads) {
     const Cell cell(at, s, channels);
     const Bounds b = psroi_bounds(boxes + 4 * cell.r, cell.i, cell.j, s);
     if (b.empty()) continue;
     const T part = dy[at] / static_cast<T>((b.y1 - b.y0) * (b.x1 - b.x0));
-    T* to = dx + plane_at(s, image[cell.r], source_of(cell, s));
+    const int64_t own = image[cell.r];
+    if (own < 0) continue;
+    const int64_t to = plane_at(s, own, source_of(cell, s));
     for (int64_t h = b.y0; h < b.y1; ++h)
-      for (int64_t w = b.x0; w < b.x1; ++w) atomicAdd(to + h * s.width + w, part);
+      for (int64_t w = b.x0; w < b.x1; ++w) dx.add(to + h * s.width + w, part);
   }
 }
 
@@ -257,8 +298,17 @@ void with_wide(const char* what, DType dtype, F&& f) {
     fail_dtype(what, dtype);
 }
 
-void clear(cudaStream_t stream, DType dtype, int64_t n, void* to) {
-  ARGOSY_CUDA(cudaMemsetAsync(to, 0, static_cast<size_t>(n * item_size(dtype)), stream));
+// Of dy, of `total` numbers, which are spread with weights that add up to 1.
+template <class T, class Launch>
+void spread(cudaStream_t stream, const RoiShape& s, const void* dy, int64_t total, void* dx,
+            Launch&& launch) {
+  if (s.x_size() == 0) return;
+  const Addends<T> addends{static_cast<const T*>(dy), total, std::max<int64_t>(total, 1)};
+  add_sums<T>(stream, s.x_size(), static_cast<T*>(dx), addends, [&](const Sums<T>& sums) {
+    if (total == 0) return;
+    launch(sums);
+    ARGOSY_CUDA_LAUNCHED();
+  });
 }
 
 int64_t psroi_channels(const RoiShape& s) {
@@ -268,82 +318,79 @@ int64_t psroi_channels(const RoiShape& s) {
 }  // namespace
 
 void roi_align(cudaStream_t stream, DType dtype, const RoiShape& s, int64_t sampling_ratio,
-               bool aligned, const void* x, const void* boxes, const int64_t* image, void* y) {
+               bool aligned, const void* x, const void* boxes, const RoiImages& image, void* y) {
   const int64_t total = s.y_size();
   if (total == 0) return;
   with_wide("roi_align", dtype, [&]<class T>(Type<T>) {
     align_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
         s, sampling_ratio, aligned, total, static_cast<const T*>(x), static_cast<const T*>(boxes),
-        image, static_cast<T*>(y));
+        Images{image.of, s.images, image.watch}, static_cast<T*>(y));
     ARGOSY_CUDA_LAUNCHED();
   });
 }
 
 void roi_align_grad(cudaStream_t stream, DType dtype, const RoiShape& s, int64_t sampling_ratio,
-                    bool aligned, const void* dy, const void* boxes, const int64_t* image,
+                    bool aligned, const void* dy, const void* boxes, const RoiImages& image,
                     void* dx) {
-  if (s.x_size() == 0) return;
-  clear(stream, dtype, s.x_size(), dx);
   const int64_t total = s.y_size();
-  if (total == 0) return;
   with_wide("roi_align_grad", dtype, [&]<class T>(Type<T>) {
-    align_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, sampling_ratio, aligned, total, static_cast<const T*>(dy), static_cast<const T*>(boxes),
-        image, static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    spread<T>(stream, s, dy, total, dx, [&](const Sums<T>& sums) {
+      align_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+          s, sampling_ratio, aligned, total, static_cast<const T*>(dy),
+          static_cast<const T*>(boxes), Images{image.of, s.images, image.watch}, sums);
+    });
   });
 }
 
 void roi_pool(cudaStream_t stream, DType dtype, const RoiShape& s, const void* x, const void* boxes,
-              const int64_t* image, void* y, int64_t* argmax) {
+              const RoiImages& image, void* y, int64_t* argmax) {
   const int64_t total = s.y_size();
   if (total == 0) return;
   with_wide("roi_pool", dtype, [&]<class T>(Type<T>) {
     max_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
         s, total, static_cast<T>(dtype == DType::float32 ? -FLT_MAX : -DBL_MAX),
-        static_cast<const T*>(x), static_cast<const T*>(boxes), image, static_cast<T*>(y), argmax);
+        static_cast<const T*>(x), static_cast<const T*>(boxes),
+        Images{image.of, s.images, image.watch}, static_cast<T*>(y), argmax);
     ARGOSY_CUDA_LAUNCHED();
   });
 }
 
 void roi_pool_grad(cudaStream_t stream, DType dtype, const RoiShape& s, const void* dy,
-                   const int64_t* argmax, const int64_t* image, void* dx) {
-  if (s.x_size() == 0) return;
-  clear(stream, dtype, s.x_size(), dx);
+                   const int64_t* argmax, const Watch& argmax_watch, const RoiImages& image,
+                   void* dx) {
   const int64_t total = s.y_size();
-  if (total == 0) return;
   with_wide("roi_pool_grad", dtype, [&]<class T>(Type<T>) {
-    max_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, total, static_cast<const T*>(dy), argmax, image, static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    spread<T>(stream, s, dy, total, dx, [&](const Sums<T>& sums) {
+      max_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+          s, total, static_cast<const T*>(dy), argmax, Images{image.of, s.images, image.watch},
+          argmax_watch, sums);
+    });
   });
 }
 
 void psroi_pool(cudaStream_t stream, DType dtype, const RoiShape& s, const void* x,
-                const void* boxes, const int64_t* image, void* y) {
+                const void* boxes, const RoiImages& image, void* y) {
   const int64_t channels = psroi_channels(s);
   const int64_t total = s.regions * channels * s.pooled_height * s.pooled_width;
   if (total == 0) return;
   with_wide("psroi_pool", dtype, [&]<class T>(Type<T>) {
     psroi_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, channels, total, static_cast<const T*>(x), static_cast<const T*>(boxes), image,
-        static_cast<T*>(y));
+        s, channels, total, static_cast<const T*>(x), static_cast<const T*>(boxes),
+        Images{image.of, s.images, image.watch}, static_cast<T*>(y));
     ARGOSY_CUDA_LAUNCHED();
   });
 }
 
 void psroi_pool_grad(cudaStream_t stream, DType dtype, const RoiShape& s, const void* dy,
-                     const void* boxes, const int64_t* image, void* dx) {
-  if (s.x_size() == 0) return;
-  clear(stream, dtype, s.x_size(), dx);
+                     const void* boxes, const RoiImages& image, void* dx) {
   const int64_t channels = psroi_channels(s);
   const int64_t total = s.regions * channels * s.pooled_height * s.pooled_width;
-  if (total == 0) return;
   with_wide("psroi_pool_grad", dtype, [&]<class T>(Type<T>) {
-    psroi_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
-        s, channels, total, static_cast<const T*>(dy), static_cast<const T*>(boxes), image,
-        static_cast<T*>(dx));
-    ARGOSY_CUDA_LAUNCHED();
+    spread<T>(stream, s, dy, total, dx, [&](const Sums<T>& sums) {
+      psroi_grad_kernel<T><<<grid(total, kThreads), kThreads, 0, stream>>>(
+          s, channels, total, static_cast<const T*>(dy), static_cast<const T*>(boxes),
+          Images{image.of, s.images, image.watch}, sums);
+    });
   });
 }
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 
 #include "argosy/base/dtype.h"
+#include "argosy/kernels/cuda/bounds.h"
 
 // Pooling of regions of interest, and the columns of deformable convolution: see kernels/cpu/roi.h.
-// float32 and float64. Gradients of images add what meets in an element by atomics, in any order.
+// float32 and float64. What meets in an element of an image's gradient is added as
+// exact.cuh says.
 namespace argosy::cuda {
 
 struct RoiShape {
@@ -18,20 +20,27 @@ struct RoiShape {
   int64_t y_size() const { return regions * channels * pooled_height * pooled_width; }
 };
 
+// The image of each region. A region of none gives zeros, and is told.
+struct RoiImages {
+  const int64_t* of;
+  Watch watch;
+};
+
 void roi_align(cudaStream_t stream, DType dtype, const RoiShape& s, int64_t sampling_ratio,
-               bool aligned, const void* x, const void* boxes, const int64_t* image, void* y);
+               bool aligned, const void* x, const void* boxes, const RoiImages& image, void* y);
 void roi_align_grad(cudaStream_t stream, DType dtype, const RoiShape& s, int64_t sampling_ratio,
-                    bool aligned, const void* dy, const void* boxes, const int64_t* image,
+                    bool aligned, const void* dy, const void* boxes, const RoiImages& image,
                     void* dx);
 void roi_pool(cudaStream_t stream, DType dtype, const RoiShape& s, const void* x, const void* boxes,
-              const int64_t* image, void* y, int64_t* argmax);
+              const RoiImages& image, void* y, int64_t* argmax);
 void roi_pool_grad(cudaStream_t stream, DType dtype, const RoiShape& s, const void* dy,
-                   const int64_t* argmax, const int64_t* image, void* dx);
+                   const int64_t* argmax, const Watch& argmax_watch, const RoiImages& image,
+                   void* dx);
 // Results have channels / (pooled_height * pooled_width) channels.
 void psroi_pool(cudaStream_t stream, DType dtype, const RoiShape& s, const void* x,
-                const void* boxes, const int64_t* image, void* y);
+                const void* boxes, const RoiImages& image, void* y);
 void psroi_pool_grad(cudaStream_t stream, DType dtype, const RoiShape& s, const void* dy,
-                     const void* boxes, const int64_t* image, void* dx);
+                     const void* boxes, const RoiImages& image, void* dx);
 
 struct DeformShape {
   int64_t images, channels, height, width, kernel_height, kernel_width, out_height, out_width;

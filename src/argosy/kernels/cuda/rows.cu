@@ -15,7 +15,11 @@ struct RowPlace {
   __device__ __forceinline__ int64_t operator()(int64_t i) const {
     int64_t unit;
     const int64_t row = load_index(rows, width.split(i, &unit));
-    if (row < 0 || row >= height || row == padding) return kNowhere;
+    if (row < 0 || row >= height) {
+      tell(rows.watch, row, height);
+      return kNowhere;
+    }
+    if (row == padding) return kNowhere;
     return row * units + unit;
   }
 };
@@ -38,9 +42,9 @@ struct GiveKey {
   int64_t padding;
   __device__ void operator()(int64_t i) const {
     const int64_t row = load_index(rows, i);
-    key[i] = row < 0 || row == padding || static_cast<uint64_t>(row) >= limit
-                 ? limit
-                 : static_cast<uint64_t>(row);
+    const bool outside = row < 0 || static_cast<uint64_t>(row) >= limit;
+    if (outside) tell(rows.watch, row, static_cast<int64_t>(limit));
+    key[i] = outside || row == padding ? limit : static_cast<uint64_t>(row);
   }
 };
 struct NumberItem {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/kernels/cuda/exact.cuh"
 #include "argosy/kernels/cuda/places.cuh"
 #include "argosy/kernels/cuda/rounding.cuh"
 
@@ -141,10 +142,19 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// The most that a tap's factor may be: a rate is at most a size.
+double steepest(const SampleShape& s) {
+  double most = 1;
+  for (int d = 0; d < s.dims; ++d)
+    if (!s.pixels && s.coordinates >> d & 1)
+      most *= static_cast<double>(std::max({s.size[0], s.size[1], s.size[2], int64_t{1}}));
+  return most;
+}
+
 template <class T, int dims>
 __global__ void __launch_bounds__(kThreads)
     spread_kernel(SampleShape s, Work w, const T* __restrict__ grid_at, const T* __restrict__ dy,
-                  Computed<T>* __restrict__ sums) {
+                  Sums<Computed<T>> sums) {
   int64_t plane = 1;
   for (int d = 0; d < dims; ++d) plane *= s.size[d];
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < w.total;
@@ -155,10 +165,10 @@ __global__ void __launch_bounds__(kThreads)
     const int64_t last = min(s.channels, (group + 1) * w.each);
     for (int64_t c = group * w.each; c < last; ++c) {
       const Computed<T> g = load(dy[(n * s.channels + c) * s.points + point]);
-      Computed<T>* to = sums + (n * s.channels + c) * plane;
+      const int64_t to = (n * s.channels + c) * plane;
       for (int t = 0; t < sampler.taps(); ++t) {
         int64_t index;
-        if (sampler.has(t, &index)) atomicAdd(to + index, g * sampler.factor(t, s.coordinates));
+        if (sampler.has(t, &index)) sums.add(to + index, g * sampler.factor(t, s.coordinates));
       }
     }
   }
@@ -246,7 +256,9 @@ void sample_spread(cudaStream_t stream, DType dtype, const SampleShape& s, const
   const Work w = work_of(s);
   with_dims("grid_sample_grad", dtype, s.dims,
             [&]<class T, int dims>(Type<T>, std::integral_constant<int, dims>) {
-              with_sums<T>(stream, s.x_size(), dx, [&](Computed<T>* sums) {
+              const Addends<T> addends{static_cast<const T*>(dy), s.y_size(),
+                                       std::max<int64_t>(s.points << dims, 1), steepest(s)};
+              with_sums<T>(stream, s.x_size(), dx, addends, [&](const Sums<Computed<T>>& sums) {
                 if (w.total == 0) return;
                 spread_kernel<T, dims><<<grid(w.total, kThreads, 16), kThreads, 0, stream>>>(
                     s, w, static_cast<const T*>(grid_at), static_cast<const T*>(dy), sums);

@@ -26,7 +26,7 @@ struct SampleShape {
 // y [N, C, points] of x at grid [N, points, dims].
 void sample(cudaStream_t stream, DType dtype, const SampleShape& s, const void* x,
             const void* grid_at, void* y);
-// The gradient of x. What meets in an element is added by atomics, in any order.
+// The gradient of x. What meets in an element is added as exact.cuh says.
 void sample_spread(cudaStream_t stream, DType dtype, const SampleShape& s, const void* grid_at,
                    const void* dy, void* dx);
 // The gradient of the grid, without `coordinates`.
