@@ -198,7 +198,7 @@ class CompiledStep:
             shapes.append(v.shape if spec is None else list(spec.shape))
         return shapes
 
-    def _current_rate(self, batch):
+    def _current_rate(self, batch=()):
         """The learning rate as the Program takes it: float64[], on the host, where updates read it
         without waiting for a device; a run is where its first feed is."""
         value = self.optimizer.get_lr()

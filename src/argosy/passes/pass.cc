@@ -27,9 +27,9 @@ const std::vector<Pipeline>& table() {
   };
   static const std::vector<Pipeline> pipelines = {
       {"default", clean},
-      {"train",
-       with(clean, {"saved_values", "relu_gradients", "squares", "narrow_losses", "dead_code",
-                    "narrow_feeds", "recompute", "split_updates", "begin_collectives"})},
+      {"train", with(clean, {"saved_values", "relu_gradients", "squares", "narrow_losses",
+                             "narrow_updates", "dead_code", "narrow_feeds", "recompute",
+                             "split_updates", "begin_collectives"})},
       {"inference", with(clean, {"begin_collectives"})},
       // For a model whose parameters are final: into constants, with other rounding.
       {"deploy", with({"dropout_removal", "batch_norm_inference", "conv_batch_norm"}, clean)},

@@ -140,6 +140,16 @@ def test_max_pools(kernel, stride, padding, size, dtype):
     check(lambda x: F.max_pool3d(x, kernel, stride, padding), [x[None]], dtype)
 
 
+@pytest.mark.parametrize("dtype", BOUNDS)
+@pytest.mark.parametrize("form", ["NCHW", "NHWC"])
+def test_averages_of_whole_images(form, dtype):
+    x = numbers(3, 9, 7, 5, dtype=dtype)
+    check(lambda x: F.adaptive_avg_pool2d(x, 1, data_format=form), [x], dtype)
+    size = x.shape[2:] if form == "NCHW" else x.shape[1:3]
+    check(lambda x: F.avg_pool2d(x, size, data_format=form), [x], dtype)
+    check(lambda x: F.avg_pool2d(x, size, divisor_override=3, data_format=form), [x], dtype)
+
+
 @pytest.mark.parametrize(
     "channels, kernel, stride, bias, dtype",
     [

@@ -1,4 +1,6 @@
-"""narrow_losses, narrow_feeds: what 16-bit training need not keep in float32, to the same bits."""
+"""narrow_losses, narrow_feeds, narrow_updates: what 16-bit training need not keep in float32, to the same bits."""
+
+import re
 
 import numpy as np
 import pytest
@@ -163,6 +165,45 @@ def mlp():
 
 def picture(*shape):
     return lambda: [argosy.randn(shape), argosy.randint(0, 10, shape[:1])]
+
+
+UPDATES = {
+    "sgd": lambda p: argosy.optimizer.SGD(0.1, parameters=p, weight_decay=0.01),
+    "momentum": lambda p: argosy.optimizer.Momentum(0.1, parameters=p),
+    "adamw": lambda p: argosy.optimizer.AdamW(0.01, parameters=p),
+    "clipped": lambda p: argosy.optimizer.SGD(
+        0.1, parameters=p, grad_clip=nn.ClipGradByGlobalNorm(0.1)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_read_gradients_of_16_bits(name):
+    """To the bits of the step as it was recorded, where they are cast to float32."""
+    kept = []
+    for interpreted in (False, True):
+        argosy.seed(0)
+        model = mlp()
+        optimizer = UPDATES[name](model.parameters())
+        step = argosy.jit.compile_step(model, nn.CrossEntropyLoss(), optimizer)
+        data = picture(64, 256)()
+        with amp.auto_cast(dtype="bfloat16"):
+            program, fetches = step._capture(data)
+        feeds = [*data, step._current_rate()]
+        executor = _core.executor_new(1)
+        _, text = _core.executor_plan(executor, program, feeds, fetches, None)
+        for _ in range(3):
+            if interpreted:
+                _core.program_run(program, feeds, fetches, None)
+            else:
+                _core.executor_run(executor, program, feeds, fetches, None)
+        kept.append([v.numpy() for v in model.parameters()])
+    for a, b in zip(*kept):
+        np.testing.assert_array_equal(a, b)
+    updates = [line for line in text.splitlines() if re.search(r"dispatch \w+_:", line)]
+    assert updates
+    # What clips reads float32, and so does who reads what it gives.
+    assert all(("bfloat16" in line) == (name != "clipped") for line in updates), text
 
 
 MODELS = {

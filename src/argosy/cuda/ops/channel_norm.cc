@@ -58,25 +58,34 @@ void run_batch(KernelFrame& f, const ops::BatchNormAttrs& a) {
   const cudaStream_t stream = stream_of(f);
   const Image image = last ? last_image(x) : image_of(x, a.channel_last);
   const bool lone = (a.batch_stats || a.given_own) && is_lone(x, a.channel_last);
-  if (a.batch_stats && lone) {
-    batch_statistics(stream, image, x.raw(), mean.raw(), variance.raw(), {});
-  } else if (a.batch_stats) {
+  if (lone) {
+    if (a.batch_stats) {
+      batch_statistics(stream, image, x.raw(), mean.raw(), variance.raw(), {});
+    } else {
+      op::copy_into(mean, f.in[1]);
+      op::copy_into(variance, f.in[2]);
+    }
+    return op::copy_into(f.out[0], x);
+  }
+  const Tensor weight = as_dtype(f.in[3], mean.dtype()), bias = as_dtype(f.in[4], mean.dtype());
+  const auto normalize = [&](const Running* running) {
+    batch_norm(stream, image, x.raw(), running, mean.raw(), variance.raw(), a.epsilon,
+               raw_or_null(weight), raw_or_null(bias), f.out[0].raw());
+  };
+  if (a.batch_stats) {
     const Tensor to_mean = writable(f.in[1]), to_variance = writable(f.in[2]);
-    batch_statistics(
-        stream, image, x.raw(), mean.raw(), variance.raw(),
-        {to_mean.raw(), to_variance.raw(), to_mean.dtype(), to_variance.dtype(), a.momentum});
-    for (const auto& [made, running] : {std::pair{&to_mean, &f.in[1]}, {&to_variance, &f.in[2]}}) {
-      if (!made->is(*running)) op::copy_into(*running, *made);
-      running->wrote(f.name());
+    const Running running{to_mean.raw(), to_variance.raw(), to_mean.dtype(), to_variance.dtype(),
+                          a.momentum};
+    normalize(&running);
+    for (const auto& [made, own] : {std::pair{&to_mean, &f.in[1]}, {&to_variance, &f.in[2]}}) {
+      if (!made->is(*own)) op::copy_into(*own, *made);
+      own->wrote(f.name());
     }
   } else {
     op::copy_into(mean, f.in[1]);
     op::copy_into(variance, f.in[2]);
+    normalize(nullptr);
   }
-  if (lone) return op::copy_into(f.out[0], x);
-  const Tensor weight = as_dtype(f.in[3], mean.dtype()), bias = as_dtype(f.in[4], mean.dtype());
-  batch_apply(stream, image, x.raw(), mean.raw(), variance.raw(), a.epsilon, raw_or_null(weight),
-              raw_or_null(bias), f.out[0].raw());
   if (last) lay_last(f.out[0]);
 }
 

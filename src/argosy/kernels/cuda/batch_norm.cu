@@ -30,9 +30,22 @@ __device__ __forceinline__ void mix(void* p, DType dtype, int64_t i, C keep, C n
     into(static_cast<bf16_t*>(p));
 }
 
+// What is made of x, in `numbers` (null: nothing is).
+template <class C>
+struct Affine {
+  const C *gamma, *beta;  // may be null
+  C epsilon;
+  Numbers<C>* numbers;
+
+  __device__ __forceinline__ void put(int64_t c, C mean, C variance) const {
+    const C rstd = 1 / sqrt(variance + epsilon);
+    numbers[c] = {mean, gamma ? gamma[c] * rstd : rstd, beta ? beta[c] : C(0), C(0)};
+  }
+};
+
 template <class C>
 __global__ void finish_statistics(const Moments<C>* parts, int64_t run, int64_t channels, C* mean,
-                                  C* variance, Running running) {
+                                  C* variance, Running running, Affine<C> affine) {
   const int64_t c = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
   if (c >= channels) return;
   const Moments<C> m = merged(parts, run, c);
@@ -43,6 +56,7 @@ __global__ void finish_statistics(const Moments<C>* parts, int64_t run, int64_t 
   const C keep = static_cast<C>(running.momentum);
   if (running.mean) mix(running.mean, running.mean_dtype, c, keep, m.mean);
   if (running.variance) mix(running.variance, running.variance_dtype, c, keep, var);
+  if (affine.numbers) affine.put(c, m.mean, var);
 }
 
 template <class C>
@@ -74,11 +88,8 @@ __global__ void finish_grad(GradCall<C> a) {
 
 template <class C>
 void forward_numbers(cudaStream_t stream, int64_t channels, const C* mean, const C* variance,
-                     C epsilon, const C* gamma, const C* beta, Numbers<C>* out) {
-  each(stream, channels, [=] __device__(int64_t c) {
-    const C rstd = 1 / sqrt(variance[c] + epsilon);
-    out[c] = {mean[c], gamma ? gamma[c] * rstd : rstd, beta ? beta[c] : C(0), C(0)};
-  });
+                     const Affine<C>& affine) {
+  each(stream, channels, [=] __device__(int64_t c) { affine.put(c, mean[c], variance[c]); });
 }
 
 unsigned warp_blocks(int64_t n) {
@@ -87,33 +98,45 @@ unsigned warp_blocks(int64_t n) {
 
 }  // namespace
 
+namespace {
+
+template <class T, class C>
+void statistics(cudaStream_t stream, const Image& a, const void* x, void* mean, void* variance,
+                const Running& running, const Affine<C>& affine) {
+  const Source<T> in{static_cast<const T*>(x), nullptr, nullptr, 1, a.channels};
+  with_sums<Moments<C>>(stream, in, units_of(a), [&](const Moments<C>* parts, int64_t run) {
+    finish_statistics<C><<<warp_blocks(a.channels), kWarps * kWarp, 0, stream>>>(
+        parts, run, a.channels, static_cast<C*>(mean), static_cast<C*>(variance), running, affine);
+    ARGOSY_CUDA_LAUNCHED();
+  });
+}
+
+}  // namespace
+
 void batch_statistics(cudaStream_t stream, const Image& a, const void* x, void* mean,
                       void* variance, const Running& running) {
   if (a.n * a.channels * a.inner == 0) return;
   with_floating("batch_norm", a.dtype, [&]<class T>(Type<T>) {
-    using C = Computed<T>;
-    const Source<T> in{static_cast<const T*>(x), nullptr, nullptr, 1, a.channels};
-    with_sums<Moments<C>>(stream, in, units_of(a), [&](const Moments<C>* parts, int64_t run) {
-      finish_statistics<C><<<warp_blocks(a.channels), kWarps * kWarp, 0, stream>>>(
-          parts, run, a.channels, static_cast<C*>(mean), static_cast<C*>(variance), running);
-      ARGOSY_CUDA_LAUNCHED();
-    });
+    statistics<T>(stream, a, x, mean, variance, running, Affine<Computed<T>>{});
   });
 }
 
-void batch_apply(cudaStream_t stream, const Image& a, const void* x, const void* mean,
-                 const void* variance, double epsilon, const void* gamma, const void* beta,
-                 void* y) {
+void batch_norm(cudaStream_t stream, const Image& a, const void* x, const Running* running,
+                void* mean, void* variance, double epsilon, const void* gamma, const void* beta,
+                void* y) {
   if (a.n * a.channels * a.inner == 0) return;
   with_floating("batch_norm", a.dtype, [&]<class T>(Type<T>) {
     using C = Computed<T>;
     const Scratch room(stream, static_cast<size_t>(a.channels) * sizeof(Numbers<C>));
-    auto* numbers = room.data<Numbers<C>>();
-    forward_numbers<C>(stream, a.channels, static_cast<const C*>(mean),
-                       static_cast<const C*>(variance), static_cast<C>(epsilon),
-                       static_cast<const C*>(gamma), static_cast<const C*>(beta), numbers);
+    const Affine<C> affine{static_cast<const C*>(gamma), static_cast<const C*>(beta),
+                           static_cast<C>(epsilon), room.data<Numbers<C>>()};
+    if (running)
+      statistics<T>(stream, a, x, mean, variance, *running, affine);
+    else
+      forward_numbers<C>(stream, a.channels, static_cast<const C*>(mean),
+                         static_cast<const C*>(variance), affine);
     apply<false, T>(stream, units_of(a), static_cast<const T*>(x), nullptr, static_cast<T*>(y),
-                    numbers);
+                    affine.numbers);
   });
 }
 

@@ -23,9 +23,10 @@ struct Running {
 };
 void batch_statistics(cudaStream_t stream, const Image& a, const void* x, void* mean,
                       void* variance, const Running& running);
-void batch_apply(cudaStream_t stream, const Image& a, const void* x, const void* mean,
-                 const void* variance, double epsilon, const void* gamma, const void* beta,
-                 void* y);
+// y from mean and variance; with `running` these are made of x first, and it is updated.
+void batch_norm(cudaStream_t stream, const Image& a, const void* x, const Running* running,
+                void* mean, void* variance, double epsilon, const void* gamma, const void* beta,
+                void* y);
 // fixed: mean and variance were constants. dgamma and dbeta may be null.
 void batch_norm_grad(cudaStream_t stream, const Image& a, const void* x, const void* mean,
                      const void* variance, double epsilon, const void* gamma, const void* dy,

@@ -125,6 +125,26 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// Of windows that are all of the image: one number for each of its planes.
+bool is_global(const PoolShape& s) {
+  bool all = true;
+  for (int d = 0; d < 3; ++d)
+    all = all && s.out[d] == 1 && (s.adaptive || (s.kernel[d] == s.in[d] && s.pad[d] == 0));
+  return all;
+}
+
+template <class T, class I>
+__global__ void __launch_bounds__(kThreads)
+    spread_kernel(Splitter<I> by_lanes, Splitter<I> by_places, I lanes, Computed<T> scale, I total,
+                  const T* __restrict__ dy, T* __restrict__ dx) {
+  for (I i = static_cast<I>(blockIdx.x) * kThreads + static_cast<I>(threadIdx.x); i < total;
+       i += static_cast<I>(gridDim.x) * kThreads) {
+    I lane, place;
+    const I part = by_places(by_lanes(i, lane), place);
+    dx[i] = store<T>(load(dy[part * lanes + lane]) * scale);
+  }
+}
+
 template <class T, class I>
 __global__ void __launch_bounds__(kThreads)
     powers_backward_kernel(const Windows<I> s, double p, I total, const T* __restrict__ x,
@@ -167,6 +187,16 @@ void avg_pool_backward(cudaStream_t stream, DType dtype, const PoolShape& s, Poo
   if (s.y_size() == 0) return clear(stream, dtype, total, dx);
   with_floating("avg_pool_grad", dtype, [&]<class T>(Type<T>) {
     with_index_of(most_of(s), [&]<class I>(Type<I>) {
+      if (is_global(s)) {
+        using C = Computed<T>;
+        const int64_t places = s.in[0] * s.in[1] * s.in[2];
+        const auto count = static_cast<C>(divisor.fixed ? divisor.fixed : places);
+        spread_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
+            Splitter<I>(s.lanes), Splitter<I>(places), static_cast<I>(s.lanes), 1 / count,
+            static_cast<I>(total), static_cast<const T*>(dy), static_cast<T*>(dx));
+        ARGOSY_CUDA_LAUNCHED();
+        return;
+      }
       average_backward_kernel<T, I><<<grid(total, kThreads, 16), kThreads, 0, stream>>>(
           Windows<I>(s), divisor, static_cast<I>(total), static_cast<const T*>(dy),
           static_cast<T*>(dx));
