@@ -21,6 +21,7 @@ import time
 import traceback
 
 import gpu_models
+import gpu_predictors
 import numpy as np
 import torch
 
@@ -347,6 +348,17 @@ def gpt():
     if OPTIONS.compile:
         compare_times("GPT, captured beside torch.compile", mine, compiled(), 1.0,
                       rounds=5, seconds=0.3, most=20)  # fmt: skip
+
+
+@figure
+def predictor_images():
+    gpu_predictors.images(1, compare_times)
+    gpu_predictors.images(16, compare_times)
+
+
+@figure
+def predictor_sentences():
+    gpu_predictors.sentences(compare_times)
 
 
 # --- where steps spend their time ---
