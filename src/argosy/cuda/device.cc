@@ -300,6 +300,9 @@ void CudaDevice::record_use(Stream stream, const void* address) {
   check_process();
   Line& line = line_of(stream);
   MutexLock lock(chunks_mutex_);
+  // What lives long is used again and again, as gradients are by their exchange.
+  for (auto [at, end] = users_.equal_range(address_of(address)); at != end; ++at)
+    if (at->second == &line) return;
   users_.emplace(address_of(address), &line);
   used_elsewhere_.fetch_add(1);
 }

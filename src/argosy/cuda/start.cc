@@ -6,12 +6,27 @@
 #include "argosy/base/export.h"
 #include "argosy/cuda/device.h"
 #include "argosy/cuda/launcher.h"
+#include "argosy/cuda/nccl.h"
 
 // What op/accelerator.cc calls after this library's kernels are registered.
 namespace argosy::cuda {
 namespace {
 
 CudaDevice* started = nullptr;  // set once, under the lock of op::start_cuda
+
+// What NCCL needs to know of CUDA.
+Native native() {
+  Native n;
+  n.stream = [](Stream stream) -> void* { return CudaDevice::get().stream(stream); };
+  n.enter = [](Place place) { use_gpu(place.index); };
+  n.identity = [](Place place) {
+    cudaDeviceProp p{};
+    ARGOSY_CHECK(cudaGetDeviceProperties(&p, place.index) == cudaSuccess, device)
+        << "[gpu] cudaGetDeviceProperties fails for GPU " << place.index << '.';
+    return std::string(p.uuid.bytes, sizeof(p.uuid.bytes));
+  };
+  return n;
+}
 
 }  // namespace
 
@@ -34,4 +49,5 @@ extern "C" ARGOSY_API void argosy_cuda_start() {
   const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
   device::add(cuda::started);
   op::set_launcher(new cuda::CudaLauncher(blocking && *blocking == '1'));
+  device::set_linker(kAccelerator, cuda::nccl_linker(cuda::native()));
 }
