@@ -97,8 +97,8 @@ class ParallelEnv:
 
     @property
     def device_id(self):
-        """Number of this process's GPU; 0 without one."""
-        return number_of("FLAGS_selected_gpus", 0)
+        """Number of this process's GPU, the first of FLAGS_selected_gpus; 0 without one."""
+        return device.selected_gpu()
 
     dev_id = device_id
 

@@ -421,6 +421,19 @@ CudaDevice::Line& CudaDevice::add_line(Place place) {
   cudaStream_t cuda = nullptr;
   ARGOSY_CUDA(cudaStreamCreateWithFlags(&cuda, cudaStreamNonBlocking));
   MutexLock lock(mutex_);
+  return add_line(place, cuda);
+}
+
+Stream CudaDevice::adopt(Place place, cudaStream_t stream) {
+  check_process();
+  check_place(place);
+  MutexLock lock(mutex_);
+  for (Line& line : lines_)
+    if (line.stream.place == place && line.cuda == stream) return line.stream;
+  return add_line(place, stream).stream;
+}
+
+CudaDevice::Line& CudaDevice::add_line(Place place, cudaStream_t cuda) {
   const size_t number = lines_.size();
   ARGOSY_CHECK(number < kMostLines, device)
       << "[gpu] there are " << kMostLines << " streams already. Do this: use those again.";

@@ -4,6 +4,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/base/export.h"
+#include "argosy/base/native_stream.h"
 #include "argosy/cuda/device.h"
 #include "argosy/cuda/launcher.h"
 #include "argosy/cuda/nccl.h"
@@ -13,6 +14,14 @@ namespace argosy::cuda {
 namespace {
 
 CudaDevice* started = nullptr;  // set once, under the lock of op::start_cuda
+
+class Streams final : public NativeStreams {
+ public:
+  void* handle(Stream stream) override { return CudaDevice::get().stream(stream); }
+  Stream adopt(Place place, void* handle) override {
+    return CudaDevice::get().adopt(place, static_cast<cudaStream_t>(handle));
+  }
+};
 
 // What NCCL needs to know of CUDA.
 Native native() {
@@ -49,5 +58,6 @@ extern "C" ARGOSY_API void argosy_cuda_start() {
   const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
   device::add(cuda::started);
   op::set_launcher(new cuda::CudaLauncher(blocking && *blocking == '1'));
+  device::set_native_streams(kAccelerator, new cuda::Streams);
   device::set_linker(kAccelerator, cuda::nccl_linker(cuda::native()));
 }
