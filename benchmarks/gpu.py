@@ -21,6 +21,7 @@ import time
 import traceback
 
 import gpu_models
+import gpu_predictors
 import numpy as np
 import torch
 
@@ -497,6 +498,17 @@ def gpt_large():
         f"  loss {first:.3f} to {last:.3f}, theirs first {want:.3f}; at most {peak:.1f} GiB",
         flush=True,
     )
+
+
+@figure
+def predictor_images():
+    gpu_predictors.images(1, compare_times)
+    gpu_predictors.images(16, compare_times)
+
+
+@figure
+def predictor_sentences():
+    gpu_predictors.sentences(compare_times)
 
 
 # --- where steps spend their time ---

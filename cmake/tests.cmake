@@ -31,7 +31,13 @@ foreach(room ${rooms})
   endif()
   if(room STREQUAL cuda)  # what of it needs no toolkit
     target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/cuda/pool.cc
-      ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/bounds.cc)
+      ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/bounds.cc
+      ${PROJECT_SOURCE_DIR}/src/argosy/cuda/nccl.cc)
+    add_library(fake_nccl SHARED ${PROJECT_SOURCE_DIR}/tests/cpp/cuda/fake_nccl.cc)
+    target_link_libraries(fake_nccl PRIVATE argosy_flags argosy_baseline)
+    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+    target_compile_definitions(${target} PRIVATE ARGOSY_FAKE_NCCL="$<TARGET_FILE:fake_nccl>")
+    add_dependencies(${target} fake_nccl)
   endif()
   if(room STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)  # writes the files that are read

@@ -3,8 +3,15 @@
 from argosy import _core
 from argosy._dtypes import INTEGER
 from argosy._programs import mode
-from argosy._support import dtype_name
+from argosy._support import dtype_name, no_effect
 from argosy.device import set_device
+
+
+# Flags of GPUs that would choose between ways of which there is one.
+_ONE_WAY = {
+    "FLAGS_cudnn_batchnorm_spatial_persistent": "there is one kernel of batch norm",
+    "FLAGS_gemm_use_half_precision_compute_type": "products of float16 are always summed in float32",
+}
 
 
 def set_flags(flags):
@@ -29,6 +36,8 @@ def set_flags(flags):
         )
     for name, value in flags.items():
         _core.set_flag(name, value)
+        if name in _ONE_WAY and value:
+            no_effect("set_flags", _ONE_WAY[name], **{name: (value, False)})
 
 
 def get_flags(flags):

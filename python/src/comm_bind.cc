@@ -166,17 +166,43 @@ PyObject* f_info(Args a) {
   return check(Py_BuildValue("(iIOs)", g.rank(), g.number(), ranks.get(), g.engine()));
 }
 
+// (group, place or None): what its tensors there go by from now on is between devices; the reason
+// if it is not, an empty text if it is. All members call it.
+PyObject* f_connect_devices(Args a) {
+  std::shared_ptr<ProcessGroup> group = unwrap<ProcessGroup>(a[0], kGroup);
+  std::optional<Place> place;
+  if (a[1] != Py_None) place = to_place(a[1]);
+  std::string why;
+  {
+    WithoutGil no_gil;
+    why = group->connect_devices(place);
+  }
+  return check(PyUnicode_DecodeUTF8(why.data(), static_cast<Py_ssize_t>(why.size()), "replace"));
+}
+
+// (group): "nccl", or an empty text where tensors of devices go through the host.
+PyObject* f_devices_of(Args a) {
+  const char* name = unwrap<ProcessGroup>(a[0], kGroup)->devices();
+  return check(PyUnicode_FromString(name ? name : ""));
+}
+
 PyObject* f_records(Args) {
   const std::string text = comm::print_records();
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-PyMethodDef functions[] = {
-    FUNCTION("comm_connect", f_connect, 6), FUNCTION("comm_subgroup", f_subgroup, 4),
-    FUNCTION("comm_enter", f_enter, 2),     FUNCTION("comm_close", f_close, 1),
-    FUNCTION("comm_call", f_call, 7),       FUNCTION("comm_wait", f_wait, 1),
-    FUNCTION("comm_done", f_done, 1),       FUNCTION("comm_info", f_info, 1),
-    FUNCTION("comm_records", f_records, 0), {}};
+PyMethodDef functions[] = {FUNCTION("comm_connect", f_connect, 6),
+                           FUNCTION("comm_subgroup", f_subgroup, 4),
+                           FUNCTION("comm_enter", f_enter, 2),
+                           FUNCTION("comm_close", f_close, 1),
+                           FUNCTION("comm_call", f_call, 7),
+                           FUNCTION("comm_wait", f_wait, 1),
+                           FUNCTION("comm_done", f_done, 1),
+                           FUNCTION("comm_info", f_info, 1),
+                           FUNCTION("comm_records", f_records, 0),
+                           FUNCTION("comm_connect_devices", f_connect_devices, 2),
+                           FUNCTION("comm_devices", f_devices_of, 1),
+                           {}};
 
 PyObject* error_class(const char* name, const char* doc, PyObject* first, PyObject* second) {
   Py bases(check(second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first)));

@@ -1,5 +1,6 @@
 #include "argosy/base/device.h"
 
+#include "argosy/base/native_stream.h"
 #include "argosy/op/accelerator.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
@@ -168,6 +169,20 @@ PyObject* f_host_waits(Args) {
   return PyLong_FromUnsignedLongLong(device::host_waits());
 }
 
+// (place, number) -> the address of the stream as CUDA knows it
+PyObject* f_stream_handle(Args args) {
+  const Stream stream = to_stream(args[0], args[1]);
+  return PyLong_FromVoidPtr(device::native_streams(stream.place).handle(stream));
+}
+
+// (place, address) -> the number of that stream
+PyObject* f_adopt_stream(Args args) {
+  const Place place = to_place(args[0]);
+  void* handle = PyLong_AsVoidPtr(args[1]);
+  if (!handle && PyErr_Occurred()) throw PythonError{};
+  return PyLong_FromUnsignedLong(device::native_streams(place).adopt(place, handle).id);
+}
+
 // start_streamed(count, most_delay_us)
 PyObject* f_start_streamed(Args args) {
   streamed::start({.count = static_cast<int>(to_int(args[0])), .most_delay_us = to_int(args[1])});
@@ -226,6 +241,8 @@ PyMethodDef functions[] = {FUNCTION("devices", f_devices, 0),
                            FUNCTION("event_milliseconds", f_event_milliseconds, 2),
                            FUNCTION("record_stream", f_record_stream, 3),
                            FUNCTION("host_waits", f_host_waits, 0),
+                           FUNCTION("stream_handle", f_stream_handle, 2),
+                           FUNCTION("adopt_stream", f_adopt_stream, 2),
                            FUNCTION("start_streamed", f_start_streamed, 2),
                            FUNCTION("forget_failures", f_forget_failures, 0),
                            FUNCTION("streamed_begin_log", f_begin_log, 0),

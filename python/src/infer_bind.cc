@@ -70,6 +70,18 @@ Options options_of(PyObject* dict) {
       options.memory_limit = static_cast<size_t>(to_int(value));
     else if (name == "time_limit")
       options.time_limit = to_double(value);
+    else if (name == "device")
+      options.device = text_of(value);
+    else if (name == "device_index")
+      options.device_index = static_cast<int>(to_int(value));
+    else if (name == "device_pool")
+      options.device_pool = static_cast<size_t>(to_int(value));
+    else if (name == "precision")
+      options.precision = to_dtype(value);
+    else if (name == "lowered")
+      options.lowered = texts_of(value);
+    else if (name == "kept_float")
+      options.kept_float = texts_of(value);
     else
       ARGOSY_THROW(type) << "[infer_load] there is no option '" << name << "'.";
   }
@@ -192,9 +204,29 @@ PyObject* f_output(Args a) {
 // (predictor, i): the output as an array of its own, or None before a run.
 PyObject* f_copy_out(Args a) {
   const Predictor& p = predictor_of(a[0]);
-  const Tensor t = p.output_tensor(place(a[1], p.outputs().size()));
+  const size_t i = place(a[1], p.outputs().size());
+  Tensor t;
+  if (p.place().kind == DeviceKind::cpu) {
+    t = p.output_tensor(i);
+  } else {
+    WithoutGil no_gil;  // it waits
+    t = p.output_on_host(i);
+  }
   if (!t.defined()) Py_RETURN_NONE;
   return to_numpy(t, true);
+}
+
+// (predictor, i): the shape of the output, or None before a run.
+PyObject* f_output_shape(Args a) {
+  const Predictor& p = predictor_of(a[0]);
+  const auto shape = p.output_shape(place(a[1], p.outputs().size()));
+  if (!shape) Py_RETURN_NONE;
+  Py list(check(PyList_New(0)));
+  for (int64_t v : *shape) {
+    Py size(check(PyLong_FromLongLong(v)));
+    if (PyList_Append(list.get(), size.get())) throw PythonError{};
+  }
+  return list.release();
 }
 
 PyObject* f_release(Args a) {
@@ -216,15 +248,23 @@ PyObject* f_plan(Args a) {
   return check(PyUnicode_FromString(plan->print().c_str()));
 }
 
-PyMethodDef functions[] = {
-    FUNCTION("infer_load", f_load, 1),       FUNCTION("infer_clone", f_clone, 1),
-    FUNCTION("infer_ports", f_ports, 1),     FUNCTION("infer_copy_in", f_copy_in, 3),
-    FUNCTION("infer_read", f_read, 1),       FUNCTION("infer_reshape", f_reshape, 3),
-    FUNCTION("infer_share", f_share, 3),     FUNCTION("infer_input", f_input, 2),
-    FUNCTION("infer_run", f_run, 1),         FUNCTION("infer_interrupt", f_interrupt, 1),
-    FUNCTION("infer_output", f_output, 2),   FUNCTION("infer_copy_out", f_copy_out, 2),
-    FUNCTION("infer_release", f_release, 1), FUNCTION("infer_program", f_program, 1),
-    FUNCTION("infer_plan", f_plan, 1),       {}};
+PyMethodDef functions[] = {FUNCTION("infer_load", f_load, 1),
+                           FUNCTION("infer_clone", f_clone, 1),
+                           FUNCTION("infer_ports", f_ports, 1),
+                           FUNCTION("infer_copy_in", f_copy_in, 3),
+                           FUNCTION("infer_read", f_read, 1),
+                           FUNCTION("infer_reshape", f_reshape, 3),
+                           FUNCTION("infer_share", f_share, 3),
+                           FUNCTION("infer_input", f_input, 2),
+                           FUNCTION("infer_run", f_run, 1),
+                           FUNCTION("infer_interrupt", f_interrupt, 1),
+                           FUNCTION("infer_output", f_output, 2),
+                           FUNCTION("infer_copy_out", f_copy_out, 2),
+                           FUNCTION("infer_release", f_release, 1),
+                           FUNCTION("infer_program", f_program, 1),
+                           FUNCTION("infer_plan", f_plan, 1),
+                           FUNCTION("infer_output_shape", f_output_shape, 2),
+                           {}};
 
 }  // namespace
 

@@ -1,7 +1,9 @@
 """Devices: places, the current device, memory statistics, threads."""
 
+import contextlib
 import functools
 import importlib
+import os
 import sys
 import types
 
@@ -166,11 +168,24 @@ def to_place(device):
     return _current.place if device is None else _to_place(device)
 
 
+def selected_gpu():
+    """The first number of FLAGS_selected_gpus, which the launcher or the program sets; 0 without."""
+    text = ""
+    with contextlib.suppress(ValueError):  # a build for CPUs has no such flag
+        text = _core.get_flag("FLAGS_selected_gpus")
+    text = (text or os.environ.get("FLAGS_selected_gpus", "")).split(",")[0].strip()
+    if text and not text.isdecimal():
+        raise ValueError(
+            f"[FLAGS_selected_gpus] expected numbers of GPUs, got {text!r}. Do this: set it to '0', say."
+        )
+    return int(text or 0)
+
+
 def set_device(device):
     """Makes a device the one where ops of this thread without inputs put their results.
 
     Args:
-        device (str | Place | None): "cpu", "gpu", "gpu:N", or "null", which infers shapes and counts bytes but
+        device (str | Place | None): "cpu", "gpu:N", "gpu" for the first of FLAGS_selected_gpus, or "null", which infers shapes and counts bytes but
             computes nothing: a dry run of models larger than this machine. None: the current one.
 
     Returns:
@@ -183,6 +198,8 @@ def set_device(device):
         >>> argosy.set_device("cpu")
         Place(cpu)
     """
+    if device == "gpu":
+        device = f"gpu:{selected_gpu()}"
     place = checked_place(_current.place if device is None else device, "set_device")
     if place.is_cuda_pinned_place():
         raise ValueError(

@@ -2,6 +2,7 @@
 is none says so."""
 
 from argosy import _core
+from argosy._support import need_type
 from argosy.device.place import CUDAPlace, checked_place, current, gpu_count, to_place
 from argosy.device.streams import (  # noqa: F401
     Event,
@@ -230,64 +231,85 @@ def get_device_capability(device=None):
     return found["major"], found["minor"]
 
 
-def _not_done(what, device=None):
-    """Raises the error of what no version does yet, or that of a GPU which is not there."""
-    _gpu(what, device)
-    raise NotImplementedError(
-        f"[device.cuda.{what}] is not supported. Do this: use the functions of argosy.device.cuda."
-    )
-
-
 def cudart():
-    """The module of CUDA's runtime.
+    """Functions of CUDA's runtime: `cudaMemGetInfo`, `cudaProfilerStart` and `Stop`, `cudaHostRegister` and
+    `Unregister`, `cudaStreamCreate` and `Destroy`, `cudaGetErrorString`, and the results in `cudaError`.
+
+    Returns:
+        module-like: What has them.
 
     Raises:
-        NotImplementedError: There is a GPU: this version does not do it.
-        ValueError: There is none.
+        ValueError: There is no GPU.
 
     Example:
-        >>> argosy.cuda.cudart()
-        Traceback (most recent call last):
-        argosy.device.cuda.NoCudaError
+        >>> if argosy.device.cuda.device_count():
+        ...     argosy.cuda.check_error(argosy.cuda.cudart().cudaProfilerStop())
     """
-    _not_done("cudart")
+    _gpu("cudart", None)
+    from argosy.device._cudart import runtime
+
+    return runtime()
+
+
+class CudaError(RuntimeError):
+    """What check_error raises: the text of CUDA, and the number.
+
+    Args:
+        code (int): The result of a function.
+
+    Example:
+        >>> argosy.device.cuda.CudaError.__name__
+        'CudaError'
+    """
+
+    def __init__(self, code):
+        super().__init__(f"{cudart().cudaGetErrorString(code)} ({int(code)})")
 
 
 def check_error(res):
-    """Checks a result of CUDA's runtime.
+    """Raises where a result of CUDA's runtime is an error.
 
     Args:
-        res (int): It.
+        res (int): The result; 0 is none.
 
     Raises:
-        NotImplementedError: There is a GPU: this version does not do it.
-        ValueError: There is none.
+        CudaError: It is one.
+        ValueError: There is no GPU.
 
     Example:
         >>> argosy.cuda.check_error(0)
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _not_done("check_error")
+    _gpu("check_error", None)
+    if int(res):
+        raise CudaError(res)
 
 
 def get_stream_from_external(data_ptr, device=None):
     """The stream that another library made.
 
+    Who made it keeps it as long as the process uses it or has tensors that were made on it.
+
     Args:
-        data_ptr (int): Its address.
+        data_ptr (int): Its address, a cudaStream_t.
         device (int | str | Place, optional): Which GPU; default: the current one, or the first.
 
+    Returns:
+        Stream: For `stream_guard`, `set_stream` and events; the same queue for the same address.
+
     Raises:
-        NotImplementedError: There is a GPU: this version does not do it.
-        ValueError: There is none.
+        TypeError: data_ptr is no int.
+        ValueError: There is no GPU.
 
     Example:
         >>> argosy.cuda.get_stream_from_external(0)
         Traceback (most recent call last):
         argosy.device.cuda.NoCudaError
     """
-    _not_done("get_stream_from_external", device)
+    place = _gpu("get_stream_from_external", device)
+    need_type("get_stream_from_external", "data_ptr", data_ptr, int, "pass a cudaStream_t as int")
+    return Stream._of(place, _core.adopt_stream(place, data_ptr))
 
 
 def mem_get_info(device=None):

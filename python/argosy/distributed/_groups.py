@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable
 from numbers import Integral
 
-from argosy import _core
+from argosy import _core, device
 from argosy._job import get_rank, get_world_size, number_of
 from argosy._support import check_choice, need_type, no_effect
 from argosy._waits import checked_seconds
@@ -131,12 +131,35 @@ def connect_at(place, rank, size):
     return _meeting.connect_on_host(place, rank, size, _limit())
 
 
+def _connect_gpus(what, handle):
+    """What the members have on GPUs goes from GPU to GPU from now on, where this process computes on one: all
+    do, or none."""
+    here = device.get_device()
+    if not here.startswith("gpu"):
+        return
+    why = _core.comm_connect_devices(handle, device.to_place(here))
+    if why:
+        warnings.warn(
+            f"[{what}] what is exchanged between GPUs goes through the host: {why}", stacklevel=4
+        )
+
+
 def connect():
     """Connects all processes of the job, once; their group."""
     if 0 not in _groups:
         rank, size = get_rank(), get_world_size()
-        _groups[0] = Group(rank, 0, range(size), _meeting.connect(_limit()))
+        handle = _meeting.connect(_limit())
+        _connect_gpus("init_parallel_env", handle)
+        _groups[0] = Group(rank, 0, range(size), handle)
     return _groups[0]
+
+
+def connect_alone():
+    """The group of a program that runs alone, by NCCL where it computes on a GPU."""
+    group = default_group("init_parallel_env")
+    if not _core.comm_devices(group.process_group):
+        _connect_gpus("init_parallel_env", group.process_group)
+    return group
 
 
 def is_initialized():
@@ -234,7 +257,9 @@ def new_group(
 
     Args:
         ranks (list[int], optional): Their numbers among all processes, which are sorted; all by default.
-        backend (str, optional): No effect: tensors go through shared memory, and by TCP between hosts.
+        backend (str, optional): "gloo": also what is on GPUs goes through the host. Else it goes as in the
+            group of all: by NCCL where processes computed on GPUs when they were connected. Tensors of the
+            CPU always go through shared memory, and by TCP between hosts.
         timeout (datetime.timedelta, optional): Most that a call of the group waits for a process; by
             default what init_parallel_env found (ARGOSY_COMM_TIMEOUT, 300 s).
         nccl_comm_init_option (int): No effect.
@@ -259,7 +284,7 @@ def new_group(
     """
     what = "distributed.new_group"
     no_effect(
-        what, "the group goes as that of all processes does", backend=(backend, None),
+        what, "NCCL's own settings are used",
         nccl_comm_init_option=(nccl_comm_init_option, 0), nccl_config=(nccl_config, None),
     )  # fmt: skip
     if algorithm is not None:
@@ -272,6 +297,9 @@ def new_group(
             )
         seconds = checked_seconds(f"[{what}] timeout", timeout.total_seconds())
     world = default_group(what)
+    by_nccl = bool(_core.comm_devices(world.process_group))
+    if backend != ("nccl" if by_nccl else "gloo") and not (by_nccl and backend == "gloo"):
+        no_effect(what, "the group goes as that of all processes does", backend=(backend, None))
     if ranks is None:
         ranks = world.ranks
     need_type(what, "ranks", ranks, Iterable, "pass a list of processes' numbers")
@@ -286,6 +314,8 @@ def new_group(
     handle = _core.comm_subgroup(world.process_group, ranks, seconds, algorithm or "")
     if handle is not None and _core.comm_info(handle)[3] != "tcp":
         no_effect(what, "processes that share memory have one way", algorithm=(algorithm, None))
+    if handle is not None and by_nccl and backend != "gloo":
+        _connect_gpus(what, handle)
     place = ranks.index(world.rank) if handle is not None else -1
     _groups[number] = Group(place, number, ranks, handle)
     return _groups[number]
@@ -368,7 +398,7 @@ def restart_process_group(group=None):
 
 
 def create_nccl_config(nccl_config=None):
-    """Settings of NCCL: none, as tensors go through shared memory and by TCP.
+    """Settings of NCCL: none, as it goes by its own, which environment variables (NCCL_..) change.
 
     Args:
         nccl_config (dict, optional): No effect.
@@ -381,7 +411,7 @@ def create_nccl_config(nccl_config=None):
     """
     no_effect(
         "distributed.create_nccl_config",
-        "tensors do not go by NCCL",
+        "NCCL's own settings are used",
         nccl_config=(nccl_config, None),
     )
 
@@ -397,7 +427,8 @@ def get_backend(group=None):
         group (Group, optional): Whose processes; all by default.
 
     Returns:
-        str: SHM, TCP where processes are on several hosts; NONE in a group of one.
+        str: NCCL where what is on GPUs goes by it; else SHM, TCP where processes are on several hosts, NONE in
+        a group of one.
 
     Example:
         >>> import argosy as paddle
@@ -405,6 +436,8 @@ def get_backend(group=None):
         'NONE'
     """
     group = checked_group("distributed.get_backend", group)
+    if group is not None and _core.comm_devices(group.process_group):
+        return "NCCL"
     if group is None or group.nranks == 1:
         return "NONE"
     return _core.comm_info(group.process_group)[3].upper()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from argosy import nn
+from argosy import device, nn
 from argosy._capturing import capturing, note
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
@@ -14,7 +14,7 @@ from argosy._support import need_type, no_effect, unsupported
 from argosy.autograd import is_grad_enabled
 
 from . import _sync_norm  # noqa: F401
-from ._groups import checked_group, connect, is_initialized  # noqa: F401
+from ._groups import checked_group, connect, connect_alone, is_initialized  # noqa: F401
 from ._program_exchange import ProgramExchange, start_alike
 from ._reducer import Reducer
 from ._same_start import copy_from_first
@@ -47,6 +47,9 @@ def init_parallel_env(nccl_config=None):
     Args:
         nccl_config (optional): No effect.
 
+    What processes have on GPUs goes by NCCL from then on, if each computes on one of its own when it calls
+    this (`device.set_device("gpu:0")`).
+
     Returns:
         The Group of all processes; a ParallelEnv in a program that runs alone.
 
@@ -70,6 +73,8 @@ def init_parallel_env(nccl_config=None):
             f" {os.environ.get('PADDLE_TRAINERS_NUM', 'nothing')}. Do this: set it, or unset both to train"
             " alone."
         )
+    if device.get_device().startswith("gpu"):
+        connect_alone()
     return env
 
 
@@ -92,8 +97,8 @@ class ParallelEnv:
 
     @property
     def device_id(self):
-        """Number of this process's GPU; 0 without one."""
-        return number_of("FLAGS_selected_gpus", 0)
+        """Number of this process's GPU, the first of FLAGS_selected_gpus; 0 without one."""
+        return device.selected_gpu()
 
     dev_id = device_id
 

@@ -4,7 +4,7 @@ from argosy._support import no_effect, unsupported
 
 from .kinds import PrecisionType
 
-_NO_GPU = "this build computes on CPUs; leave it out"
+_NOT_HERE = "models run on CPUs and NVIDIA GPUs, by kernels of our own; leave it out"
 
 
 class Absent:
@@ -14,61 +14,6 @@ class Absent:
         >>> argosy.inference.Config().use_gpu()
         False
     """
-
-    def disable_gpu(self):
-        """The CPU computes, with or without this.
-
-        Example:
-            >>> argosy.inference.Config().disable_gpu()
-        """
-
-    def use_gpu(self):
-        """False.
-
-        Returns:
-            bool: False.
-
-        Example:
-            >>> argosy.inference.Config().use_gpu()
-            False
-        """
-        return False
-
-    def gpu_device_id(self):
-        """0.
-
-        Returns:
-            int: 0.
-
-        Example:
-            >>> argosy.inference.Config().gpu_device_id()
-            0
-        """
-        return 0
-
-    def memory_pool_init_size_mb(self):
-        """Of a GPU's pool: 100, of which nothing is taken.
-
-        Returns:
-            int: 100.
-
-        Example:
-            >>> argosy.inference.Config().memory_pool_init_size_mb()
-            100
-        """
-        return 100
-
-    def fraction_of_gpu_memory_for_pool(self):
-        """0.0.
-
-        Returns:
-            float: 0.0.
-
-        Example:
-            >>> argosy.inference.Config().fraction_of_gpu_memory_for_pool()
-            0.0
-        """
-        return 0.0
 
     def use_xpu(self):
         """False.
@@ -163,7 +108,7 @@ class Absent:
 
 def _refusing(name, what):
     def method(self, *args, **kwargs):
-        unsupported(f"Config.{name}", _NO_GPU, **{name: ("called", "not called")})
+        unsupported(f"Config.{name}", _NOT_HERE, **{name: ("called", "not called")})
 
     method.__name__ = name
     method.__qualname__ = f"Config.{name}"
@@ -201,11 +146,10 @@ def _false(name, what):
 
 
 _REFUSED = {
-    "GPUs": "enable_use_gpu exp_enable_mixed_precision_ops exp_disable_mixed_precision_ops"
-    " exp_enable_use_cutlass exp_sparse_conv_using_buffer",
+    "CUTLASS": "exp_enable_use_cutlass",
+    "sparse convolution of its own for GPUs": "exp_sparse_conv_using_buffer",
     "XPUs": "enable_xpu set_xpu_config set_xpu_device_id",
     "IPUs": "enable_ipu set_ipu_config set_ipu_custom_info load_ipu_config",
-    "custom devices": "enable_custom_device",
     "CINN": "enable_cinn",
     "ONNX Runtime (models in ONNX are loaded as they are)": "enable_onnxruntime",
     "OpenVINO": "enable_openvino_engine",

@@ -6,6 +6,7 @@ from argosy import _core
 from argosy._support import need_type, no_effect, unsupported
 
 from .absent import Absent
+from .devices import Devices
 from .kinds import PrecisionType
 
 _PLANNED = "memory of a run is always planned, and given back by try_shrink_memory"
@@ -20,7 +21,8 @@ class _PassBuilder:
 
     def all_passes(self):
         """Names of the passes, in order."""
-        names = _core.passes_pipelines()["load" if self._config.ir_optim() else "load_exact"]
+        load = "load" if self._config._device == "cpu" else "load_device"
+        names = _core.passes_pipelines()[load if self._config.ir_optim() else "load_exact"]
         return [name for name in names if name not in self._config._without]
 
     def delete_pass(self, name):
@@ -54,7 +56,7 @@ class _PassBuilder:
         no_effect("turn_on_debug", "argosy show --passes prints what passes change", debug=(1, 0))
 
 
-class Config(Absent):
+class Config(Devices, Absent):
     """What create_predictor needs to know.
 
     Args:
@@ -85,6 +87,8 @@ class Config(Absent):
         self._time_limit = 0.0
         self._log = True
         self._profile = False
+        self._lowered, self._kept_float = [], []
+        self._on_cpu()
         if len(args) > 2:
             raise TypeError(
                 f"[Config] expected at most 2 arguments, got {len(args)}. Do this: pass the Program's"
@@ -737,7 +741,9 @@ class Config(Absent):
             ("ir_optim", str(self._optimize).lower()),
             ("deleted_passes", ", ".join(self._without)),
             ("kept_shapes", self._plans),
-            ("use_gpu", "false"),
+            ("use_gpu", str(self.use_gpu()).lower()),
+            ("device", f"{self._device}:{self._device_index}" if self._device != "cpu" else "cpu"),
+            ("precision", self._precision.name),
             ("use_xpu", "false"),
             ("enable_log", str(self._log).lower()),
         ]
@@ -756,4 +762,5 @@ class Config(Absent):
             "plans": self._plans,
             "memory_limit": self._memory_limit,
             "time_limit": self._time_limit,
+            **self._device_options(),
         }

@@ -23,7 +23,7 @@ def convert_to_mixed_precision(
         model_file, params_file (str): A model as Config takes it.
         mixed_model_file, mixed_params_file (str): What is written.
         mixed_precision (PrecisionType): Half or Bfloat16.
-        backend (PlaceType): CPU.
+        backend (PlaceType): CPU, GPU or CUSTOM: the model is the same, and runs on all of them.
         keep_io_types (bool): Inputs and outputs stay float32; nothing else is supported.
         black_list (set, optional): Ops that stay in float32.
         kwargs: white_list (set): more ops that compute in 16 bits.
@@ -42,9 +42,14 @@ def convert_to_mixed_precision(
             f"[convert_to_mixed_precision] unknown arguments {sorted(kwargs)}. Do this: leave them out."
         )
     check_choice("convert_to_mixed_precision", "mixed_precision", mixed_precision, tuple(_DTYPES))
+    if backend not in (PlaceType.CPU, PlaceType.GPU, PlaceType.CUSTOM):
+        unsupported(
+            "convert_to_mixed_precision", "convert for PlaceType.CPU or GPU",
+            backend=(backend, PlaceType.CPU),
+        )  # fmt: skip
     unsupported(
-        "convert_to_mixed_precision", "convert for PlaceType.CPU and keep the types of inputs",
-        backend=(backend, PlaceType.CPU), keep_io_types=(keep_io_types, True),
+        "convert_to_mixed_precision", "keep the types of inputs",
+        keep_io_types=(keep_io_types, True),
     )  # fmt: skip
     from .predictor import read_model
 

@@ -88,7 +88,8 @@ def create_predictor(config):
     need_type("create_predictor", "config", config, Config, "make one with inference.Config(..)")
     if config._threads_set:
         _core.set_num_threads(config._threads)
-    return Predictor(_load(config))
+    where = "cpu" if config._device == "cpu" else f"{config._device}:{config._device_index}"
+    return Predictor(_load(config), where)
 
 
 def _load(config):
@@ -196,10 +197,13 @@ class Tensor:
         _copy_in(self._predictor, self._place, data)
 
     def share_external_data(self, data):
-        """The input is read where `data` has it, in each run, without a copy.
+        """The input is read where `data` has it, in each run. Without a copy, but for what goes from the
+        host to a GPU.
 
         Args:
-            data (numpy.ndarray | Tensor): It must not change while a run reads it.
+            data (numpy.ndarray | Tensor): On the host, or on the GPU that the model runs on; of others'
+                tensors there, what `utils.dlpack.from_dlpack` gives. It must not change while a run
+                reads it. What the current stream does with a GPU's tensor later is done after the run.
 
         Raises:
             TypeError: another type.
@@ -239,10 +243,6 @@ class Tensor:
         self._need_input("reshape")
         _core.infer_reshape(self._predictor, self._place, [int(size) for size in shape])
 
-    def _tensor(self):
-        get = _core.infer_input if self._is_input else _core.infer_output
-        return get(self._predictor, self._place)
-
     def copy_to_cpu(self):
         """The values.
 
@@ -253,7 +253,7 @@ class Tensor:
             RuntimeError: the predictor has not run, or the input has no value.
         """
         if self._is_input:
-            value = self._tensor()
+            value = _core.infer_input(self._predictor, self._place)
             value = None if value is None else value.numpy()
         else:
             value = _copy_out(self._predictor, self._place)
@@ -269,8 +269,12 @@ class Tensor:
         Returns:
             list[int]: A size for each axis; none where the model says not even how many there are.
         """
-        value = self._tensor()
-        return list(self._declared) if value is None else list(value.shape)
+        if self._is_input:
+            value = _core.infer_input(self._predictor, self._place)
+            shape = None if value is None else list(value.shape)
+        else:
+            shape = _core.infer_output_shape(self._predictor, self._place)
+        return list(self._declared) if shape is None else shape
 
     def type(self):
         """The dtype.
@@ -317,6 +321,7 @@ class Predictor:
 
     Args:
         handle: What create_predictor loaded.
+        where (str): The device that the model runs on.
 
     Example:
         >>> import tempfile
@@ -340,8 +345,9 @@ class Predictor:
         ['register_input_hook', 'register_output_hook']
     """
 
-    def __init__(self, handle):
+    def __init__(self, handle, where="cpu"):
         self._handle = handle
+        self._where = where
         self._turn = threading.Lock()
         inputs, outputs = _core.infer_ports(handle)
         places = {port[0]: i for i, port in enumerate(inputs)}
@@ -418,8 +424,11 @@ class Predictor:
             inputs (list[Tensor], optional): A tensor for each input, in order, instead of what the
                 handles have. Several threads that call it so take turns.
 
+        On a GPU the work is enqueued when it returns, and what fails there is raised by whoever reads
+        an output.
+
         Returns:
-            bool | list[Tensor]: True; the outputs where inputs are given.
+            bool | list[Tensor]: True; the outputs where inputs are given, on the model's device.
 
         Raises:
             ValueError: an input has no value, or one that the model does not take.
@@ -449,13 +458,13 @@ class Predictor:
         """A predictor with handles of its own and the same weights.
 
         Args:
-            stream: None; there are no streams on CPUs.
+            stream: None; on a GPU each predictor makes a stream of its own.
 
         Returns:
             Predictor: Independent of this one.
         """
         unsupported("Predictor.clone", "leave it out", stream=(stream, None))
-        return Predictor(_core.infer_clone(self._handle))
+        return Predictor(_core.infer_clone(self._handle), self._where)
 
     def clear_intermediate_tensor(self):
         """Gives back the memory of the last run; outputs are gone with it."""
@@ -468,8 +477,8 @@ class Predictor:
             int: Bytes that the process still holds for tensors.
         """
         _core.infer_release(self._handle)
-        device.empty_cache("cpu")
-        return device.memory_reserved("cpu")
+        device.empty_cache(self._where)
+        return device.memory_reserved(self._where)
 
     def register_input_hook(self, hook):
         """Not supported: operations are fused, so there is no call for each.

@@ -49,9 +49,9 @@ std::span<Flag> table() {
       {"FLAGS_cudnn_exhaustive_search", false, gpu, "Try all convolution algorithms."},
       {"FLAGS_conv_workspace_size_limit", 512_i, gpu, "MiB of scratch for a convolution."},
       {"FLAGS_cudnn_batchnorm_spatial_persistent", false, gpu,
-       "A variant of batch norm on GPUs. Changes nothing: there is one."},
+       "A variant of batch norm on GPUs. Changes nothing, and says so: there is one."},
       {"FLAGS_gemm_use_half_precision_compute_type", false, gpu,
-       "Accumulate products in half. Changes nothing: they never are."},
+       "Accumulate products in half. Changes nothing, and says so: they never are."},
       {"FLAGS_allow_tf32", false, live,
        "Let GPUs round the factors of float32 products to TF32 (10 bits), which is faster. "
        "NVIDIA's libraries obey NVIDIA_TF32_OVERRIDE of the environment before it."},
@@ -78,7 +78,8 @@ std::span<Flag> table() {
       {"FLAGS_paddle_num_threads", 1_i, none, "See ARGOSY_NUM_THREADS."},
       {"FLAGS_inner_op_parallelism", 0_i, none, "See ARGOSY_NUM_THREADS."},
       {"FLAGS_selected_gpus", ""_s, gpu,
-       "What ParallelEnv().device_id says. CUDA_VISIBLE_DEVICES chooses."},
+       "GPUs of this process by number: set_device('gpu') and ParallelEnv().device_id take the "
+       "first."},
       {"FLAGS_enable_pir_api", true, none, "Choose Paddle's newer Program."},
       {"FLAGS_enable_pir_in_executor", true, none, "Choose Paddle's newer Program."},
       {"FLAGS_prim_forward", false, none, "Open composed ops while capturing."},

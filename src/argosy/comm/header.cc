@@ -44,6 +44,7 @@ std::string describe(const Header& h) {
     m << " of unequal sizes, " << h.dtype;
   else
     m << " of " << h.count << ' ' << h.dtype;
+  if (h.way & kBetweenDevices) m << " between devices";
   return m.str();
 }
 

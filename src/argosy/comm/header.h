@@ -34,13 +34,16 @@ struct Header {
   Kind kind = Kind::barrier;
   DType dtype = DType::uint8;
   Reduce op = Reduce::none;
-  uint8_t reserved = 0;
+  uint8_t way = 0;      // kBetweenDevices, kChecked
   int32_t root = -1;    // number in the group, -1: none; new_group: its Algorithm, -1: the world's
   uint32_t detail = 0;  // new_group: of which ranks, a hash; all_reduce over links: Mesh::rules
   uint64_t sequence = 0;  // of the group's collectives
   uint64_t count = 0;     // elements of this rank's tensor
 };
 static_assert(sizeof(Header) == 32);
+// Bits of Header::way.
+inline constexpr uint8_t kChecked = 1;         // over links with checksums
+inline constexpr uint8_t kBetweenDevices = 2;  // not through the host (comm/device_group.h)
 
 bool operator==(const Header& a, const Header& b);
 // "all_reduce(sum) of 4 float32", "broadcast from rank 2 of 4 float32".

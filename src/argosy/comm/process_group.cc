@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "argosy/base/mutex.h"
 #include "argosy/base/profile.h"
@@ -60,7 +61,9 @@ struct ProcessGroup::Task {
   std::vector<std::pair<Tensor, Tensor>> late;  // target, the contiguous one that it becomes
   std::shared_ptr<Work> work = std::make_shared<Work>();
   int rank = 0;
-  uint64_t number = 0;  // of its record
+  uint64_t number = 0;                   // of its record
+  std::shared_ptr<DeviceGroup> devices;  // by which it goes; null: through the host
+  DeviceCall there;                      // then: what it is
 
   Kind kind() const { return job.header.kind; }
   Pieces pieces(const TensorList& list, bool written) {
@@ -79,8 +82,39 @@ struct ProcessGroup::Task {
     }
     return out;
   }
-  void send(const TensorList& list) { job.send.push_back(pieces(list, false)); }
-  void receive(const TensorList& list) { job.receive.push_back(pieces(list, true)); }
+  // Of a call between devices.
+  TensorList kept(const TensorList& list, bool written) {
+    for (const Tensor& t : list) {
+      check_tensor(kind(), t, job.header.dtype);
+      if (!written) continue;
+      t.prepare_write();
+      t.wrote(name_of(kind()));
+    }
+    return list;
+  }
+  void send(const TensorList& list) {
+    if (devices)
+      there.send.push_back(kept(list, false));
+    else
+      job.send.push_back(pieces(list, false));
+  }
+  void receive(const TensorList& list) {
+    if (devices)
+      there.receive.push_back(kept(list, true));
+    else
+      job.receive.push_back(pieces(list, true));
+  }
+  // On the caller's thread, when all is there.
+  void begin() {
+    if (!devices) return staging.begin();
+    const Place place = devices->place();
+    Device& device = device::of(place);
+    there.after = device.record(device::current(place));
+    for (const std::vector<TensorList>* lists : {&there.send, &there.receive})
+      for (const TensorList& list : *lists)
+        for (const Tensor& t : list)
+          if (t.numel()) device.record_use(devices->stream(), t.raw());
+  }
   void count(int64_t n) { job.header.count = static_cast<uint64_t>(n); }
 };
 
@@ -149,6 +183,7 @@ ProcessGroup::~ProcessGroup() {
 void ProcessGroup::forget() {
   static_cast<void>(thread_.release());
   static_cast<void>(transfers_.release());
+  if (devices_) static_cast<void>(new std::shared_ptr(devices_));
 }
 
 void ProcessGroup::close() {
@@ -174,6 +209,7 @@ void ProcessGroup::close() {
   }
   if (thread) thread->join();
   transfers_->exchange.close();
+  if (devices_) devices_->close();
 }
 
 void ProcessGroup::check_usable(Kind kind) const {
@@ -201,8 +237,9 @@ void ProcessGroup::check_root(Kind kind, int root) const {
       << ". Do this: pass one of its members.";
 }
 
-std::unique_ptr<ProcessGroup::Task> ProcessGroup::task(Kind kind, DType dtype, Reduce op,
-                                                       int root) const {
+std::unique_ptr<ProcessGroup::Task> ProcessGroup::task(
+    Kind kind, DType dtype, Reduce op, int root,
+    std::initializer_list<const TensorList*> lists) const {
   check_usable(kind);
   ARGOSY_CHECK(reduces(op, dtype), type)
       << '[' << name_of(kind) << "] " << name_of(op) << " of " << dtype
@@ -216,6 +253,10 @@ std::unique_ptr<ProcessGroup::Task> ProcessGroup::task(Kind kind, DType dtype, R
   t->job.header.root = root;
   t->job.seconds = seconds_;
   t->rank = ranks()[static_cast<size_t>(rank())];
+  if (devices_ && lists.size() && devices_->takes(kind, dtype, op, lists)) {
+    t->devices = devices_;
+    t->job.header.way = kBetweenDevices;
+  }
   return t;
 }
 
@@ -224,7 +265,7 @@ std::shared_ptr<Work> ProcessGroup::barrier(Mode mode) {
 }
 
 std::shared_ptr<Work> ProcessGroup::all_reduce(const TensorList& tensors, Reduce op, Mode mode) {
-  auto t = task(Kind::all_reduce, first_of(Kind::all_reduce, tensors).dtype(), op, -1);
+  auto t = task(Kind::all_reduce, first_of(Kind::all_reduce, tensors).dtype(), op, -1, {&tensors});
   t->send(tensors);
   t->receive(tensors);
   t->count(numel_of(tensors));
@@ -234,7 +275,7 @@ std::shared_ptr<Work> ProcessGroup::all_reduce(const TensorList& tensors, Reduce
 std::shared_ptr<Work> ProcessGroup::reduce(const TensorList& tensors, int root, Reduce op,
                                            Mode mode) {
   check_root(Kind::reduce, root);
-  auto t = task(Kind::reduce, first_of(Kind::reduce, tensors).dtype(), op, root);
+  auto t = task(Kind::reduce, first_of(Kind::reduce, tensors).dtype(), op, root, {&tensors});
   t->send(tensors);
   if (rank() == root) t->receive(tensors);
   t->count(numel_of(tensors));
@@ -243,7 +284,8 @@ std::shared_ptr<Work> ProcessGroup::reduce(const TensorList& tensors, int root, 
 
 std::shared_ptr<Work> ProcessGroup::broadcast(const TensorList& tensors, int root, Mode mode) {
   check_root(Kind::broadcast, root);
-  auto t = task(Kind::broadcast, first_of(Kind::broadcast, tensors).dtype(), Reduce::none, root);
+  auto t = task(Kind::broadcast, first_of(Kind::broadcast, tensors).dtype(), Reduce::none, root,
+                {&tensors});
   rank() == root ? t->send(tensors) : t->receive(tensors);
   t->count(numel_of(tensors));
   return submit(std::move(t), mode);
@@ -264,7 +306,8 @@ std::shared_ptr<Work> ProcessGroup::all_gather(const TensorList& outputs, const 
                                                bool unequal, Mode mode) {
   const Kind kind = unequal ? Kind::all_gather_v : Kind::all_gather;
   check_length(kind, outputs, size());
-  auto t = task(kind, first_of(kind, {input}).dtype(), Reduce::none, -1);
+  const TensorList inputs{input};
+  auto t = task(kind, first_of(kind, inputs).dtype(), Reduce::none, -1, {&inputs, &outputs});
   t->send({input});
   for (const Tensor& o : outputs) {
     if (!unequal) check_numel(kind, o, input.numel());
@@ -277,7 +320,9 @@ std::shared_ptr<Work> ProcessGroup::all_gather(const TensorList& outputs, const 
 std::shared_ptr<Work> ProcessGroup::gather(const TensorList& outputs, const Tensor& input, int root,
                                            Mode mode) {
   check_root(Kind::gather, root);
-  auto t = task(Kind::gather, first_of(Kind::gather, {input}).dtype(), Reduce::none, root);
+  const TensorList inputs{input}, none;
+  auto t = task(Kind::gather, first_of(Kind::gather, inputs).dtype(), Reduce::none, root,
+                {&inputs, rank() == root ? &outputs : &none});
   t->send({input});
   if (rank() == root) {
     check_length(Kind::gather, outputs, size());
@@ -293,7 +338,9 @@ std::shared_ptr<Work> ProcessGroup::gather(const TensorList& outputs, const Tens
 std::shared_ptr<Work> ProcessGroup::scatter(const Tensor& output, const TensorList& inputs,
                                             int root, Mode mode) {
   check_root(Kind::scatter, root);
-  auto t = task(Kind::scatter, first_of(Kind::scatter, {output}).dtype(), Reduce::none, root);
+  const TensorList outputs{output}, none;
+  auto t = task(Kind::scatter, first_of(Kind::scatter, outputs).dtype(), Reduce::none, root,
+                {&outputs, rank() == root ? &inputs : &none});
   if (rank() == root) {
     check_length(Kind::scatter, inputs, size());
     for (const Tensor& i : inputs) {
@@ -309,7 +356,9 @@ std::shared_ptr<Work> ProcessGroup::scatter(const Tensor& output, const TensorLi
 std::shared_ptr<Work> ProcessGroup::reduce_scatter(const Tensor& output, const TensorList& inputs,
                                                    Reduce op, Mode mode) {
   check_length(Kind::reduce_scatter, inputs, size());
-  auto t = task(Kind::reduce_scatter, first_of(Kind::reduce_scatter, {output}).dtype(), op, -1);
+  const TensorList outputs{output};
+  auto t = task(Kind::reduce_scatter, first_of(Kind::reduce_scatter, outputs).dtype(), op, -1,
+                {&outputs, &inputs});
   for (const Tensor& i : inputs) {
     check_numel(Kind::reduce_scatter, i, output.numel());
     t->send({i});
@@ -323,7 +372,8 @@ std::shared_ptr<Work> ProcessGroup::alltoall(const TensorList& outputs, const Te
                                              Mode mode) {
   check_length(Kind::alltoall, inputs, size());
   check_length(Kind::alltoall, outputs, size());
-  auto t = task(Kind::alltoall, first_of(Kind::alltoall, inputs).dtype(), Reduce::none, -1);
+  auto t = task(Kind::alltoall, first_of(Kind::alltoall, inputs).dtype(), Reduce::none, -1,
+                {&inputs, &outputs});
   for (const Tensor& i : inputs) t->send({i});
   for (const Tensor& o : outputs) t->receive({o});
   return submit(std::move(t), mode);
@@ -389,7 +439,7 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
 
 std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode) {
   std::shared_ptr<Work> work = task->work;
-  task->staging.begin();
+  task->begin();
   Header header;
   bool here = false;
   {
@@ -455,11 +505,19 @@ void ProcessGroup::execute(Task& task, bool beside) {
   // Ends before who waits is told: a session may end then.
   std::optional<profile::Scope> scope;
   if (beside) scope.emplace(name_of(task.kind()), profile::Kind::communication);
+  std::function<void()> check;
   try {
-    task.staging.load();
-    channel_->run(task.job);
-    for (const auto& [target, value] : task.late) op::copy_into(target, value);
-    events = task.staging.store();
+    if (task.devices) {
+      task.there.header = task.job.header;
+      task.devices->agree(task.there, task.job.seconds);
+      events.push_back(enqueue(task));
+      check = [channel = channel_] { channel->check(); };
+    } else {
+      task.staging.load();
+      channel_->run(task.job);
+      for (const auto& [target, value] : task.late) op::copy_into(target, value);
+      events = task.staging.store();
+    }
   } catch (const CommError& e) {
     error = std::current_exception();
     if (e.failure() != Failure::closed) dump_records(task.rank, e.what());
@@ -476,9 +534,91 @@ void ProcessGroup::execute(Task& task, bool beside) {
   task.keep.clear();
   task.late.clear();
   task.staging = {};
+  task.there = {};
   scope.reset();
   ended_ = true;
-  task.work->finish(std::move(error), std::move(events));
+  task.work->finish(std::move(error), std::move(events), std::move(check));
+}
+
+// What the link refuses is no defect of this rank's call alone: the others have enqueued theirs.
+Ref<DeviceEvent> ProcessGroup::enqueue(Task& task) {
+  try {
+    return task.devices->enqueue(task.there);
+  } catch (const CommError&) {
+    throw;
+  } catch (const Error& e) {
+    const Failure failure = e.kind() == ErrorKind::timeout ? Failure::timeout : Failure::lost;
+    Message m;
+    m << '[' << name_of(task.kind()) << "] rank " << task.rank << ": " << e.what();
+    channel_->fail(failure, m.str());
+  }
+}
+
+namespace {
+
+constexpr size_t kIdentity = 64;  // of a device, and a byte that says that there is one
+
+// Bytes for a collective on the host.
+Tensor bytes_of(const std::string& text, size_t size) {
+  const Tensor t = Tensor::empty({static_cast<int64_t>(size)}, DType::uint8);
+  std::memset(t.raw(), 0, size);
+  std::memcpy(t.raw(), text.data(), std::min(text.size(), size));
+  return t;
+}
+
+std::string text_in(const Tensor& t) {
+  return {static_cast<const char*>(t.raw()), t.nbytes()};
+}
+
+}  // namespace
+
+const char* ProcessGroup::devices() const {
+  return devices_ ? device::linker(devices_->place().kind)->name() : nullptr;
+}
+
+std::string ProcessGroup::connect_devices(std::optional<Place> place) {
+  DeviceLinker* linker = place ? device::linker(place->kind) : nullptr;
+  std::string why = !place ? "a process has no device" : !linker ? "its device has no links" : "";
+  if (linker) why = linker->missing();
+  // Everybody's device, and why some have none.
+  constexpr size_t kText = 400;
+  const Tensor mine = bytes_of(why.empty() ? '\1' + linker->identity(*place) : "", kIdentity);
+  const Tensor reason = bytes_of(why, kText);
+  TensorList all, reasons;
+  for (int r = 0; r < size(); ++r) {
+    all.push_back(bytes_of("", kIdentity));
+    reasons.push_back(bytes_of("", kText));
+  }
+  all_gather(all, mine, false);
+  all_gather(reasons, reason, false);
+  for (size_t r = 0; r < all.size(); ++r) {
+    const auto named = [&](size_t rank) { return "rank " + std::to_string(ranks()[rank]); };
+    if (text_in(all[r])[0] == 0) return named(r) + ": " + text_in(reasons[r]).c_str();
+    for (size_t q = 0; q < r; ++q)
+      if (text_in(all[q]) == text_in(all[r]))
+        return named(q) + " and " + named(r) + " have one device";
+  }
+  // The first one's id is everybody's.
+  std::unique_ptr<DeviceLink> link;
+  Tensor id = bytes_of("", DeviceLinker::kId);
+  try {
+    if (rank() == 0) id = bytes_of(linker->new_id(), DeviceLinker::kId);
+  } catch (const Error& e) {
+    why = e.what();
+  }
+  broadcast({id}, 0);
+  try {
+    if (why.empty()) link = linker->connect(*place, text_in(id), rank(), size(), seconds_ / 2);
+  } catch (const Error& e) {
+    why = e.what();
+  }
+  const Tensor wrong = bytes_of(why, kText);
+  all_gather(reasons, wrong, false);
+  for (size_t r = 0; r < reasons.size(); ++r)
+    if (text_in(reasons[r])[0])
+      return "rank " + std::to_string(ranks()[r]) + ": " + text_in(reasons[r]).c_str();
+  devices_ = std::make_shared<DeviceGroup>(*place, std::move(link), channel_, seconds_);
+  return {};
 }
 
 void ProcessGroup::loop() {

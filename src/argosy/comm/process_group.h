@@ -9,13 +9,12 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/comm/channel.h"
+#include "argosy/comm/device_group.h"
 #include "argosy/comm/engine.h"
 #include "argosy/comm/work.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::comm {
-
-using TensorList = std::vector<Tensor>;
 
 // How a call is made: sync returns when it is done, async at once.
 enum class Mode : uint8_t { sync, async };
@@ -24,8 +23,9 @@ enum class Mode : uint8_t { sync, async };
 // independent of each other. A list of tensors counts as one tensor with their elements. Roots and
 // peers are numbers in the group.
 //
-// Tensors: strided ones of one dtype, on the CPU or on a device (comm/staging.h); they may be
-// non-contiguous and empty. Inputs must not change before the call is done. Results are equal bit
+// Tensors: strided ones of one dtype, on the CPU or on a device; those of a device go through the
+// host (comm/staging.h), or by connect_devices from device to device. They may be non-contiguous
+// and empty. Inputs must not change before the call is done. Results are equal bit
 // for bit on all ranks and in all runs.
 //
 // Errors: a wrong argument is an Error on this rank alone, and the group goes on. All else is a
@@ -53,6 +53,15 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   uint32_t number() const { return channel_->number(); }
   const std::vector<int>& ranks() const { return channel_->ranks(); }
   const char* engine() const { return channel_->engine(); }
+
+  // All members call it, before other calls of it: from now on collectives whose tensors are on the
+  // place that a rank says here go from device to device, where these are different ones and the
+  // device's library knows how (base/device_link.h). Those of which it does not know, sends and
+  // receives go through the host as before. The reason if there is none, alike on all ranks; empty:
+  // they do.
+  std::string connect_devices(std::optional<Place> place);
+  // What tensors of that place go by: "nccl"; null: through the host.
+  const char* devices() const;
 
   std::shared_ptr<Work> barrier(Mode mode = Mode::sync);
   std::shared_ptr<Work> all_reduce(const TensorList& tensors, Reduce op, Mode mode = Mode::sync);
@@ -83,13 +92,16 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   struct Transfers;
   ProcessGroup(std::shared_ptr<Channel> channel, std::shared_ptr<ProcessGroup> world,
                double seconds);
-  std::unique_ptr<Task> task(Kind kind, DType dtype, Reduce op, int root) const;
+  // lists: all tensors of the call.
+  std::unique_ptr<Task> task(Kind kind, DType dtype, Reduce op, int root,
+                             std::initializer_list<const TensorList*> lists = {}) const;
   void check_usable(Kind kind) const;
   void check_failed() const;  // throws what the group failed by
   void check_root(Kind kind, int root) const;
   std::shared_ptr<Work> submit(std::unique_ptr<Task> task, Mode mode);
   std::shared_ptr<Work> transfer(const Tensor& tensor, int peer, bool sending, Mode mode);
   void execute(Task& task, bool beside);  // beside: on the group's thread
+  Ref<DeviceEvent> enqueue(Task& task);
   void post_interrupted(const Header& header);
   void loop();
   void forget() ARGOSY_UNCHECKED;
@@ -108,6 +120,7 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::unique_ptr<std::thread> thread_ ARGOSY_GUARDED_BY(mutex_);
   std::unique_ptr<Transfers> transfers_;
+  std::shared_ptr<DeviceGroup> devices_;  // null: they are not connected
   // That nothing is left of what is executed but to tell who waits, who may then close the group.
   std::atomic<bool> ended_{true};
 };

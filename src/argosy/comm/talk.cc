@@ -33,7 +33,7 @@ Talk::Talk(Mesh& mesh, const Job& job)
       checks_(wants_checks()),
       since_(Clock::now()),
       looked_(since_) {
-  header_.reserved = checks_;
+  if (checks_) header_.way |= kChecked;
   if (header_.kind == Kind::all_reduce) header_.detail = mesh.rules();
   mesh_.check();
 }

@@ -1,5 +1,6 @@
 #include "argosy/comm/work.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "argosy/comm/channel.h"
@@ -20,6 +21,8 @@ void Work::wait() {
       if (ended_.wait_for(lock, std::chrono::milliseconds(50),
                           [&]() ARGOSY_REQUIRES(mutex_) { return done_; })) {
         if (error_) std::rethrow_exception(error_);
+        const auto under_way = [](const Ref<DeviceEvent>& e) { return !e->done(); };
+        if (check_ && std::ranges::any_of(events_, under_way)) check_();
         wait_for(events_);
         return;
       }
@@ -33,9 +36,11 @@ bool Work::done() const {
   return done_;
 }
 
-void Work::finish(std::exception_ptr error, std::vector<Ref<DeviceEvent>> events) {
+void Work::finish(std::exception_ptr error, std::vector<Ref<DeviceEvent>> events,
+                  std::function<void()> check) {
   MutexLock lock(mutex_);
   done_ = true;
+  check_ = std::move(check);
   events_ = std::move(events);
   error_ = std::move(error);
   ended_.notify_all();

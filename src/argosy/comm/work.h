@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <functional>
 #include <vector>
 
 #include "argosy/base/device.h"
@@ -20,8 +21,10 @@ class ARGOSY_API Work {
   void wait();
   bool done() const;
 
-  // `events`: what is still under way on devices.
-  void finish(std::exception_ptr error, std::vector<Ref<DeviceEvent>> events = {});
+  // `events`: what is still under way on devices. check: called by who waits while some of it is;
+  // throws where that will not end as it should.
+  void finish(std::exception_ptr error, std::vector<Ref<DeviceEvent>> events = {},
+              std::function<void()> check = {});
 
  private:
   const int process_ = getpid();
@@ -30,6 +33,7 @@ class ARGOSY_API Work {
   bool done_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::exception_ptr error_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<Ref<DeviceEvent>> events_ ARGOSY_GUARDED_BY(mutex_);
+  std::function<void()> check_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::comm

@@ -329,6 +329,9 @@ void CudaDevice::record_use(Stream stream, const void* address) {
   check_process();
   Line& line = line_of(stream);
   MutexLock lock(chunks_mutex_);
+  // What lives long is used again and again, as gradients are by their exchange.
+  for (auto [at, end] = users_.equal_range(address_of(address)); at != end; ++at)
+    if (at->second == &line) return;
   users_.emplace(address_of(address), &line);
   used_elsewhere_.fetch_add(1);
 }
@@ -448,6 +451,19 @@ CudaDevice::Line& CudaDevice::add_line(Place place) {
   cudaStream_t cuda = nullptr;
   ARGOSY_CUDA(cudaStreamCreateWithFlags(&cuda, cudaStreamNonBlocking));
   MutexLock lock(mutex_);
+  return add_line(place, cuda);
+}
+
+Stream CudaDevice::adopt(Place place, cudaStream_t stream) {
+  check_process();
+  check_place(place);
+  MutexLock lock(mutex_);
+  for (Line& line : lines_)
+    if (line.stream.place == place && line.cuda == stream) return line.stream;
+  return add_line(place, stream).stream;
+}
+
+CudaDevice::Line& CudaDevice::add_line(Place place, cudaStream_t cuda) {
   const size_t number = lines_.size();
   ARGOSY_CHECK(number < kMostLines, device)
       << "[gpu] there are " << kMostLines << " streams already. Do this: use those again.";

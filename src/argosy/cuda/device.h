@@ -71,6 +71,8 @@ class CudaDevice final : public Device {
 
   // CUDA's own. The stream's device is current on the calling thread afterwards.
   cudaStream_t stream(Stream stream);
+  // See NativeStreams::adopt. No stream that it gives is dropped.
+  Stream adopt(Place place, cudaStream_t stream);
 
  private:
   struct Waiting {  // a block that other streams may still use
@@ -119,6 +121,7 @@ class CudaDevice final : public Device {
   Line& line_of(Stream stream);
   static void join(Line& line, uint64_t thread);
   Line& add_line(Place place);
+  Line& add_line(Place place, cudaStream_t cuda) ARGOSY_REQUIRES(mutex_);
   void check_place(Place place) const;
   static void check_process();
   std::vector<Line*> lines_of(Place place);

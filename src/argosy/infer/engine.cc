@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "argosy/base/memory.h"
+#include "argosy/infer/on_device.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/host_work.h"
+#include "argosy/ops/math/math.h"
 #include "argosy/passes/pass.h"
 #include "argosy/program/builder.h"
 
@@ -182,13 +187,27 @@ bool merge(std::vector<Source::Need>* needs, std::span<const Source::Need> more)
 
 Engine::Engine(const Options& options)
     : time_limit(options.time_limit),
+      place_(place_named(options.device, options.device_index)),
+      pool_(options.device_pool),
+      precision_(options.precision),
+      lowered_(options.lowered),
+      kept_float_(options.kept_float),
       memory_limit_(options.memory_limit),
       programs_(std::max<size_t>(options.plans, 1)),
       plans_(std::max<size_t>(options.plans, 1)) {
   program::Recording none(nullptr);
   op::GradMode off(false);
-  load_passes_ = pipeline_without(options.optimize ? "load" : "load_exact", options.without);
-  plan_passes_ = pipeline_without(options.optimize ? "plan" : "inference", options.without);
+  const op::MakesOnHost on_host;
+  ARGOSY_CHECK(
+      precision_ == DType::float32 || precision_ == DType::float16 || precision_ == DType::bfloat16,
+      invalid_argument)
+      << "[infer] precision: expected float32, float16 or bfloat16, got " << precision_
+      << ". Do this: use one of them.";
+  const bool there = on_device();
+  const char* load = there ? "load_device" : "load";
+  const char* plan = there ? "plan_device" : "plan";
+  load_passes_ = pipeline_without(options.optimize ? load : "load_exact", options.without);
+  plan_passes_ = pipeline_without(options.optimize ? plan : "inference", options.without);
   scope_ = std::make_shared<program::Scope>();
   Import import = import_model(options.model);
   source_ = std::move(import.source);
@@ -210,11 +229,86 @@ Engine::Engine(const Options& options)
   // Not kept: weights as they were loaded, where all that is needed of them is packed by now.
   if (!program_->states.empty()) scope_ = std::move(loaded);
   loaded = nullptr;
-  settle(*program_, read);
+  if (on_device())
+    bring(*program_, scope_.get());
+  else
+    settle(*program_, read);
+}
+
+// What a plan of a few elements reads stays on the host, where passes look at it; plans bring it.
+constexpr size_t kLargeThere = 4096;
+
+// Weights go to the device, and the host's are dropped. Those that the Program made before has,
+// too, are its tensors. On stream 0, which lives as long as the process; streams of predictors find
+// all of it done.
+void Engine::bring(Program& p, program::Scope* scope) {
+  const OnStream on({place_, 0});
+  std::unordered_multimap<uint64_t, Tensor> before, now;
+  {
+    MutexLock lock(mutex_);
+    before = brought_;
+  }
+  for (program::Constant& c : p.constants) {
+    if (!is_dense(c.tensor) || c.tensor.nbytes() < kLargeThere) continue;
+    const uint64_t hash = std::hash<std::string_view>()(bytes_of(c.tensor));
+    Tensor there;
+    for (auto [at, end] = before.equal_range(hash); at != end && !there.defined(); ++at)
+      if (at->second.dtype() == c.tensor.dtype() && at->second.shape() == c.tensor.shape() &&
+          bytes_of(op::to_host(at->second)) == bytes_of(c.tensor))
+        there = at->second;
+    if (!there.defined()) there = op::to_place(c.tensor, place_);
+    now.emplace(hash, there);
+    c.tensor = there;
+  }
+  for (const program::StateUse& s : p.states) {
+    const program::Variable* v = scope->find(s.state->name);
+    if (v && v->tensor.defined() && v->tensor.has_data())
+      program::replace_state(*s.state, *scope, op::to_place(v->tensor, place_));
+  }
+  device::synchronize(device::current(place_));
+  memory::release_cached({});
+  MutexLock lock(mutex_);
+  brought_ = std::move(now);
+}
+
+void Engine::fill_pool(Stream stream) {
+  const size_t bytes = pool_.exchange(0);
+  if (!bytes) return;
+  const OnStream on(stream);
+  memory::deallocate(place_, memory::allocate(place_, bytes), bytes);
+}
+
+// Products and the like in 16 bits, with weights of 16 bits; inputs and outputs stay as they are.
+void Engine::lower(Program& p, program::Scope* scope) const {
+  const auto joined = [](const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+    return text;
+  };
+  passes::PassContext context;
+  context.inference = true;
+  context.scope = scope;
+  context.owns_scope = true;
+  context.options = {{"autocast.dtype", precision_ == DType::float16 ? "float16" : "bfloat16"},
+                     {"autocast.full", joined(kept_float_)},
+                     {"autocast.lower", joined(lowered_)},
+                     {"constant_folding.limit", std::to_string(uint64_t{1} << 40)}};
+  std::vector<DType> before;
+  for (const program::Output& o : p.outputs) before.push_back(o.value->dtype);
+  passes::run_pipeline(p, std::vector<std::string>{"freeze_state", "autocast"}, context);
+  {
+    const program::Recording recording(p.shared_from_this());
+    program::Builder builder(p);
+    for (size_t i = 0; i < p.outputs.size(); ++i)
+      if (Ref<program::Value>& v = p.outputs[i].value; v->dtype != before[i])
+        v = builder.current(ops::cast(program::handle(v), before[i]));
+  }
+  passes::run_pipeline(p, std::vector<std::string>{"constant_folding", "dead_code"}, context);
 }
 
 // The scope is the Program's own.
 void Engine::rewrite(Program& p, program::Scope* scope) const {
+  if (precision_ != DType::float32) lower(p, scope);
   passes::PassContext context;
   context.inference = true;
   context.scope = scope;
@@ -235,6 +329,7 @@ std::shared_ptr<const Choice> Engine::choose(std::span<const Tensor> feeds) {
     MutexLock lock(mutex_);
     if (auto found = plans_.find(form)) return found;
   }
+  const op::MakesOnHost on_host;
   auto made = std::make_shared<Choice>();
   made->program = program_for(feeds);
   made->plan = compile(*made->program, feeds);
@@ -317,6 +412,10 @@ Engine::SharedProgram Engine::build(const Needs& needs, std::span<const Tensor> 
   ARGOSY_CHECK(p.states.empty(), not_implemented)
       << "[infer] the model keeps state, which a Program for other sizes of its inputs would not "
          "share. Do this: feed the sizes that it was saved for.";
+  if (on_device()) {
+    bring(p, model.scope.get());
+    return std::move(model.program);
+  }
   // Most of what is packed is a copy of what the Program before has, and does not stay.
   settle(p, read, before ? share_constants(p, *before) : Addresses());
   return std::move(model.program);
@@ -326,11 +425,16 @@ std::shared_ptr<const runtime::Plan> Engine::compile(const Program& p,
                                                      std::span<const Tensor> feeds) const {
   runtime::Request request;
   request.passes = plan_passes_;
+  request.place = place_;
   for (const Tensor& t : feeds) {
     request.feeds.push_back({t.shape(), t.dtype()});
     request.fed.push_back(true);
   }
   for (const program::Output& o : p.outputs) request.fetches.push_back(o.value);
+  // What a plan keeps on a device lives as long as it, and longer than a predictor's stream.
+  std::optional<OnStream> on;
+  if (on_device()) on.emplace(Stream{place_, 0});
+  const op::MakesOnHost on_host;
   auto plan = runtime::Plan::compile(p, request, scope_.get());
   const size_t bytes = plan->report().arena + plan->report().fresh;
   ARGOSY_CHECK(!memory_limit_ || bytes <= memory_limit_, memory)

@@ -1,8 +1,12 @@
 #include "argosy/infer/predictor.h"
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "argosy/infer/engine.h"
+#include "argosy/infer/on_device.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/frame.h"
@@ -34,7 +38,7 @@ void check_form(const Port& port, DType dtype, const Shape& shape, bool any_size
 }
 
 bool same_values(const Tensor& a, const Tensor& b) {
-  const Tensor dense = op::contiguous(b);
+  const Tensor dense = op::to_host(b);
   return a.shape() == b.shape() &&
          (a.nbytes() == 0 || std::memcmp(a.raw(), dense.raw(), a.nbytes()) == 0);
 }
@@ -47,9 +51,21 @@ Predictor::Predictor(std::shared_ptr<Engine> engine)
     : engine_(std::move(engine)),
       feeds_(engine_->inputs.size()),
       buffers_(engine_->inputs.size()),
-      forms_(engine_->inputs.size()) {}
+      forms_(engine_->inputs.size()) {
+  if (engine_->place().kind == DeviceKind::cpu) return;
+  lane_ = std::make_unique<Lane>(engine_->place(), feeds_.size());
+  engine_->fill_pool(lane_->stream());
+}
 
-Predictor::~Predictor() = default;
+Predictor::~Predictor() {
+  if (!lane_) return;
+  try {
+    lane_->synchronize();
+  } catch (const Error&) {
+    // The device has failed, which whoever uses it next is told.
+  }
+  frame_ = nullptr;  // while the stream is there
+}
 
 std::unique_ptr<Predictor> Predictor::clone() const {
   return std::unique_ptr<Predictor>(new Predictor(engine_));
@@ -70,9 +86,10 @@ size_t Predictor::output(std::string_view name) const {
 
 void Predictor::set_input(size_t i, const Tensor& t) {
   ARGOSY_CHECK(t.defined() && !t.symbolic() && t.layout() == Layout::strided && t.has_data() &&
-                   t.place().kind == DeviceKind::cpu,
+                   (t.place().kind == DeviceKind::cpu || t.place() == engine_->place()),
                invalid_argument)
-      << "[infer] input '" << inputs()[i].name << "': expected a dense tensor in main memory.";
+      << "[infer] input '" << inputs()[i].name << "': expected a dense tensor in main memory"
+      << (lane_ ? " or on the place of the model" : "") << '.';
   check_form(inputs()[i], t.dtype(), t.shape(), engine_->takes_other_sizes());
   feeds_[i] = t;
 }
@@ -80,7 +97,9 @@ void Predictor::set_input(size_t i, const Tensor& t) {
 const Tensor& Predictor::input_buffer(size_t i, const Shape& shape) {
   const Port& port = inputs()[i];
   check_form(port, port.dtype, shape, engine_->takes_other_sizes());
-  if (!buffers_[i].defined() || buffers_[i].shape() != shape)
+  if (lane_)
+    buffers_[i] = lane_->host_memory(i, shape, port.dtype);
+  else if (!buffers_[i].defined() || buffers_[i].shape() != shape)
     buffers_[i] = Tensor::empty(shape, port.dtype);
   feeds_[i] = buffers_[i];
   return feeds_[i];
@@ -114,18 +133,45 @@ void Predictor::run() {
   limit_.until = engine_->time_limit ? runtime::Limit::clock() + engine_->time_limit : 0;
   choose();
   ran_ = false;
-  if (engine_->writes_state()) {
+  if (lane_) {
+    run_on_device();
+  } else if (engine_->writes_state()) {
     MutexLock lock(engine_->state_mutex());
-    run_frame();
+    run_frame(feeds_);
   } else {
-    run_frame();
+    run_frame(feeds_);
   }
   ran_ = true;
 }
 
-void Predictor::run_frame() {
+void Predictor::run_on_device() {
+  const std::vector<Tensor> feeds = lane_->bring(feeds_);
+  {
+    const OnStream on(lane_->stream());
+    if (engine_->writes_state()) {
+      MutexLock lock(engine_->state_mutex());
+      run_frame(feeds);
+      lane_->synchronize();  // clones read and write the same memory on streams of their own
+    } else {
+      run_frame(feeds);
+    }
+  }
+  lane_->enqueued(feeds_);
+  if (engine_->time_limit) wait_within_limit();
+}
+
+void Predictor::wait_within_limit() const {
+  Device& device = device::of(lane_->stream().place);
+  while (!device.done(lane_->stream())) {
+    limit_.check();
+    if (runtime::look_for_interrupt) runtime::look_for_interrupt();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+void Predictor::run_frame(const std::vector<Tensor>& feeds) {
   try {
-    const bool bound = frame_->bind(feeds_, engine_->scope());
+    const bool bound = frame_->bind(feeds, engine_->scope());
     ARGOSY_CHECK(bound, runtime) << "[infer] the model's state has changed its form.";
     frame_->limit = &limit_;
     frame_->run();
@@ -138,10 +184,31 @@ void Predictor::run_frame() {
   }
 }
 
+const Tensor* Predictor::value_of(size_t i) const {
+  return ran_ && frame_ ? &frame_->slots[choice_->plan->fetches[i]] : nullptr;
+}
+
+std::optional<Shape> Predictor::output_shape(size_t i) const {
+  const Tensor* value = value_of(i);
+  return value ? std::optional(value->shape()) : std::nullopt;
+}
+
+Place Predictor::place() const {
+  return engine_->place();
+}
+
+Tensor Predictor::output_on_host(size_t i) const {
+  const Tensor* value = value_of(i);
+  if (!value || !lane_ || value->place().kind == DeviceKind::cpu) return output_tensor(i);
+  return lane_->on_host(*value);
+}
+
 Tensor Predictor::output_tensor(size_t i) const {
   if (!ran_ || !frame_) return {};
   const uint32_t slot = choice_->plan->fetches[i];
   const Tensor& value = frame_->slots[slot];
+  if (lane_ && value.layout() == Layout::strided && value.place() == lane_->stream().place)
+    return lane_->handed_out(value);
   const bool own = choice_->plan->slots[slot].kind == runtime::MemorySlot::Kind::fresh &&
                    value.is_contiguous() && value.layout() == Layout::strided;
   if (own) return value.detach();
@@ -154,6 +221,8 @@ Tensor Predictor::output_tensor(size_t i) const {
 void Predictor::release_memory() {
   ran_ = false;
   if (!frame_) return;
+  // What the plan keeps on the device may go with it, and this stream reads it.
+  if (lane_) lane_->synchronize();
   frame_->release();
   choice_->plan->give_frame(std::move(frame_));
   choice_ = nullptr;

@@ -43,6 +43,13 @@ const std::vector<Pipeline>& table() {
         "cse", "dead_code", "fuse_epilogues", "dead_code"}},
       {"plan", with(clean, {"recognize_activations", "recognize_norms", "fuse_attention",
                             "algebraic", "dead_code", "fuse_epilogues", "dead_code"})},
+      // The same for devices: without what arranges or packs weights for kernels of the CPU.
+      {"load_device",
+       {"freeze_state", "dropout_removal", "batch_norm_inference", "conv_batch_norm",
+        "constant_folding", "algebraic", "cse", "dead_code", "fold_affine", "recognize_activations",
+        "recognize_norms", "cse", "dead_code"}},
+      {"plan_device", with(clean, {"recognize_activations", "recognize_norms", "fuse_attention",
+                                   "algebraic", "dead_code"})},
   };
   return pipelines;
 }

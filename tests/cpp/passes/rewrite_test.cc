@@ -394,7 +394,7 @@ TEST(Pipeline, NamesAndErrors) {
   EXPECT_EQ(
       test::error_of(ErrorKind::invalid_argument, [] { pipeline("fast"); }),
       "[passes] there is no pipeline 'fast'. Do this: use one of default train inference deploy "
-      "load_exact load plan.");
+      "load_exact load plan load_device plan_device.");
 }
 
 TEST(Pipeline, OptionsAreWholeNumbers) {

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import argosy as paddle
+from argosy import _core
 from argosy.device import place as places
 
 pytestmark = pytest.mark.cpu_only("is about what stands beside the CPU")
@@ -92,8 +93,93 @@ def test_properties_of_a_gpu(core_of):
     assert device.get_device_name() == "G0" and device.get_device_capability("gpu:1") == (9, 1)
     assert paddle.cuda.mem_get_info() == (1 << 20, 3 << 20)
     assert device.is_bf16_supported(False) and not device.cuda.ipc_collect()
-    with pytest.raises(NotImplementedError, match=r"\[device.cuda.cudart\].*Do this"):
-        device.cuda.cudart()
+
+
+class Library:
+    """CUDA's runtime, as far as it tells what it was given."""
+
+    def __init__(self):
+        def name(function):
+            def call(*args):
+                self.calls.append((function, *(a.value for a in args)))
+                return 2 if function == "cudaStreamDestroy" else 0
+
+            return call
+
+        def text(code):
+            return b"out of memory" if code.value == 2 else b"another"
+
+        self.calls = []
+        self.cudaGetErrorString = text
+        for function in (
+            "cudaProfilerStart cudaProfilerStop cudaHostRegister cudaHostUnregister"
+            " cudaStreamCreate cudaStreamDestroy"
+        ).split():
+            setattr(self, function, name(function))
+
+
+def test_the_runtime_of_cuda(core_of, monkeypatch):
+    from argosy.device import _cudart
+
+    core_of(TwoGpus())
+    library = Library()
+    monkeypatch.setattr(_cudart, "runtime", lambda: _cudart.Runtime(library))
+    cudart = paddle.cuda.cudart()
+    assert cudart.cudaProfilerStart() is cudart.cudaError.success
+    cudart.cudaProfilerStop()
+    cudart.cudaHostRegister(4096, 1 << 33, 1)
+    cudart.cudaHostUnregister(1 << 40)
+    cudart.cudaStreamCreate(64)
+    assert cudart.cudaStreamDestroy(1 << 40) is cudart.cudaError.memoryAllocation
+    assert library.calls[2:] == [
+        ("cudaHostRegister", 4096, 1 << 33, 1), ("cudaHostUnregister", 1 << 40),
+        ("cudaStreamCreate", 64), ("cudaStreamDestroy", 1 << 40),
+    ]  # fmt: skip
+    assert cudart.cudaMemGetInfo(0) == (1 << 20, 3 << 20)
+    assert paddle.cuda.check_error(0) is None
+    with pytest.raises(device.cuda.CudaError, match=r"^out of memory \(2\)$"):
+        paddle.cuda.check_error(cudart.cudaError.memoryAllocation)
+
+
+def test_a_stream_of_another_library(core_of):
+    core = core_of(TwoGpus())
+    core.adopt_stream = lambda place, address: place._index + address
+    stream = device.get_stream_from_external(40, "gpu:1")
+    assert stream._number == 41 and stream.device == device.CUDAPlace(1)
+    with pytest.raises(TypeError, match=r"data_ptr.*pass a cudaStream_t as int"):
+        device.get_stream_from_external("40")
+
+
+@pytest.mark.skipif(device.is_available(), reason="is about a process without GPUs")
+def test_streams_of_the_cpu_have_no_handles():
+    with pytest.raises(NotImplementedError, match="have no handles of their own. Do this: use a"):
+        _core.stream_handle(device.CPUPlace(), 0)
+
+
+def test_the_gpu_of_this_process(core_of, monkeypatch):
+    core_of(TwoGpus())
+    monkeypatch.setenv("FLAGS_selected_gpus", "7,2")
+    assert paddle.distributed.ParallelEnv().device_id == 7
+    with pytest.raises(ValueError, match=r"\[set_device\] there is no Place\(gpu:7\)"):
+        paddle.set_device("gpu")
+    monkeypatch.setenv("FLAGS_selected_gpus", "first")
+    with pytest.raises(ValueError, match="expected numbers of GPUs, got 'first'"):
+        paddle.set_device("gpu")
+
+
+def test_flags_between_one_way_say_so(monkeypatch):
+    class Core:
+        def set_flag(self, name, value):
+            pass
+
+    monkeypatch.setattr(paddle._framework, "_core", Core())
+    for name in (
+        "FLAGS_cudnn_batchnorm_spatial_persistent",
+        "FLAGS_gemm_use_half_precision_compute_type",
+    ):
+        paddle.set_flags({name: False})
+        with pytest.warns(UserWarning, match=f"{name} has no effect: "):
+            paddle.set_flags({name: True})
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,7 @@ def test_switches_work_or_raise_or_say_so():
     config.set_cpu_math_library_num_threads(2)
     assert config.cpu_math_library_num_threads() == 2 and not config.use_gpu()
     for name in (
-        "enable_use_gpu",
+        "exp_enable_use_cutlass",
         "enable_tensorrt_engine",
         "enable_xpu",
         "enable_cinn",

@@ -153,7 +153,7 @@ argosy_status describe(const char* what, std::span<const infer::Port> ports, siz
 
 Tensor output_of(const char* what, argosy_predictor* p, size_t i) {
   need_place(what, i, p->predictor->outputs().size());
-  Tensor t = p->predictor->output_tensor(i);
+  Tensor t = p->predictor->output_on_host(i);
   ARGOSY_CHECK(t.defined(), runtime)
       << '[' << what << "] there is no output yet. Do this: call argosy_predictor_run first.";
   ARGOSY_CHECK(t.layout() == Layout::strided && t.is_contiguous(), not_implemented)
@@ -231,6 +231,28 @@ argosy_status argosy_options_set_time_limit(argosy_options* options, double seco
     ARGOSY_CHECK(seconds >= 0, invalid_argument)
         << "[argosy_options_set_time_limit] expected 0 or more seconds, got " << seconds << '.';
     options->options.time_limit = seconds;
+  });
+}
+
+argosy_status argosy_options_set_device(argosy_options* options, const char* kind, int32_t index) {
+  return guarded([&] {
+    need("argosy_options_set_device", options, kind);
+    ARGOSY_CHECK(index >= 0, invalid_argument)
+        << "[argosy_options_set_device] expected an index of 0 or more, got " << index << '.';
+    options->options.device = kind;
+    options->options.device_index = index;
+  });
+}
+
+argosy_status argosy_options_set_precision(argosy_options* options, argosy_dtype dtype) {
+  return guarded([&] {
+    need("argosy_options_set_precision", options);
+    ARGOSY_CHECK(dtype == ARGOSY_FLOAT32 || dtype == ARGOSY_FLOAT16 || dtype == ARGOSY_BFLOAT16,
+                 invalid_argument)
+        << "[argosy_options_set_precision] expected ARGOSY_FLOAT32, ARGOSY_FLOAT16 or "
+           "ARGOSY_BFLOAT16, got "
+        << static_cast<int>(dtype) << '.';
+    options->options.precision = static_cast<DType>(dtype);
   });
 }
 

@@ -107,6 +107,19 @@ ARGOSY_C_API argosy_status argosy_options_set_memory_limit(argosy_options* optio
 /* Seconds that a run may take, e.g. one whose loops never end; 0: no limit. It is looked at between
  * the steps of a run, and argosy_predictor_run then gives ARGOSY_TIMEOUT. */
 ARGOSY_C_API argosy_status argosy_options_set_time_limit(argosy_options* options, double seconds);
+/* Where the model runs: "cpu" (as without this call) or "gpu", and its number. GPUs are there in
+ * libargosy.so, which has these functions, too, with libargosy_cuda.so beside it;
+ * libargosy_infer.so gives ARGOSY_NOT_IMPLEMENTED when a predictor is created. Weights are then in
+ * the GPU's memory, clones have streams of their own, and argosy_predictor_run has enqueued its
+ * work when it returns: argosy_predictor_view_output and argosy_predictor_copy_output wait for it,
+ * and give the failure of the device if there was one. Data of inputs and outputs are in the host's
+ * memory as ever. */
+ARGOSY_C_API argosy_status argosy_options_set_device(argosy_options* options, const char* kind,
+                                                     int32_t index);
+/* What products and the like compute in: ARGOSY_FLOAT32 (as the model says), ARGOSY_FLOAT16 or
+ * ARGOSY_BFLOAT16, with weights of 16 bits. Inputs and outputs keep their dtypes. */
+ARGOSY_C_API argosy_status argosy_options_set_precision(argosy_options* options,
+                                                        argosy_dtype dtype);
 /* For how many different shapes of inputs plans are kept. */
 ARGOSY_C_API argosy_status argosy_options_set_kept_shapes(argosy_options* options, size_t count);
 /* 0: results are those of the Program bit for bit; nothing is packed or fused. */
