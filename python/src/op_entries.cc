@@ -62,8 +62,12 @@ Tensors run(const op::OpDef& op, const op::Inputs& in, const void* attrs, bool i
 // The tensor that weak scalars of this call take their dtype from.
 const TensorImpl* strongest(PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; ++i)
-    if (is_tensor(args[i])) return impl_of(args[i]);
+    if (is_tensor(args[i]) && !is_made_number(args[i])) return impl_of(args[i]);
   return nullptr;
+}
+
+Tensor operand(PyObject* o, const TensorImpl* like) {
+  return like && is_made_number(o) ? made_number_of(o, like) : tensor_of(o);
 }
 
 PyObject* give(const op::OpDef& op, Tensors& out) {
@@ -382,7 +386,7 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
   if (plain) {
     Borrowed<8> borrowed;
     for (size_t i = 0; i < inputs && plain; ++i) {
-      plain = is_tensor(args[i]);
+      plain = is_tensor(args[i]) && !is_made_number(args[i]);
       if (plain) borrowed.push(impl_of(args[i]));
     }
     if (plain) {
@@ -409,7 +413,7 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
         for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(fast.get()); ++j) {
           PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), j);
           if (is_tensor(item))
-            flat.push_back(tensor_of(item));
+            flat.push_back(operand(item, like));
           else if (is_number(item))
             flat.push_back(to_tensor(item, like));
           else
@@ -419,7 +423,7 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
     } else if (o == Py_None) {
       flat.push_back({});
     } else if (is_tensor(o)) {
-      flat.push_back(tensor_of(o));
+      flat.push_back(operand(o, like));
     } else if (is_number(o) || PyObject_CheckBuffer(o)) {
       flat.push_back(to_tensor(o, like));
     } else {

@@ -1,6 +1,7 @@
 """Shape and placement functions whose arguments need Python; parting.py has those that cut and join."""
 
 from argosy import _core
+from argosy._capturing import capturing
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._framework import in_dynamic_mode, in_static_mode
@@ -660,11 +661,14 @@ def _may_be_written(output, x):
     """Whether assign writes x into output's memory, so that views of output show it."""
     return (
         output is not None
-        and in_dynamic_mode()
-        and not (output._symbolic or x._symbolic)
+        and (capturing() or (in_dynamic_mode() and not (output._symbolic or x._symbolic)))
         and output.shape == x.shape
         and output.dtype == x.dtype
-        and (output.stop_gradient or not output.is_leaf or not _core.is_grad_enabled())
+        and (
+            output.stop_gradient
+            or not (_core.refuses_recorded_write(output) if output._symbolic else output.is_leaf)
+            or not _core.is_grad_enabled()
+        )
     )
 
 

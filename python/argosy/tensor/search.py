@@ -140,12 +140,19 @@ def where(condition, x=None, y=None, name=None, *, out=None):
             f"[where] condition: expected a bool tensor, got {condition.dtype}. Do this: compare it"
             " with something, or cast it with .astype('bool')."
         )
-    like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
-    if isinstance(x, Tensor) and isinstance(y, Tensor):
+    if not _is_number(x) and not _is_number(y):
         _check_mixed(x, y)
-    x, y = _same_dtype(x, y, like)
+    x, y = _same_dtype(x, y)
     result = _ops.where_select(condition, x, y)
     return into(out, result)
+
+
+where._takes_made_numbers = True
+
+
+def _is_number(x):
+    """Whether it is a Python number, or stands for one in a captured function."""
+    return not isinstance(x, Tensor) or getattr(x, "_stands_for_number", False)
 
 
 def _check_mixed(x, y):
@@ -160,13 +167,13 @@ def _check_mixed(x, y):
         )
 
 
-def _same_dtype(x, y, like):
+def _same_dtype(x, y):
     """Two operands as tensors of their common dtype; Python numbers are weak."""
-    if like is None:
+    if _is_number(x) and _is_number(y):
         x, y = _core.to_tensor(x, None, True), _core.to_tensor(y, None, True)
-    if not isinstance(x, Tensor):
+    if _is_number(x):
         x = _ops.add(_ops.zeros([], y.dtype), x)
-    if not isinstance(y, Tensor):
+    if _is_number(y):
         y = _ops.add(_ops.zeros([], x.dtype), y)
     if x.dtype != y.dtype:
         common = _ops.add(_ops.zeros([], x.dtype), _ops.zeros([], y.dtype)).dtype
