@@ -195,6 +195,15 @@ void each(const op::OpDef& op, const op::Field& f, PyObject* o, F&& fn) {
   for (Py_ssize_t i = 0; i < n; ++i) fn(PySequence_Fast_GET_ITEM(fast.get(), i));
 }
 
+int64_t whole_number_in(const op::OpDef& op, const op::Field& f, const Tensor& t) {
+  const op::Scalar number = program::number_in(t);
+  if (number.kind != op::Scalar::Kind::real) return number.integer();
+  ARGOSY_CHECK(number.real() == std::floor(number.real()), attribute)
+      << '[' << op.name << "] " << f.name << ": expected a tensor of a whole number, got one of "
+      << number.real() << ". Do this: round it, and cast it with .astype('int64').";
+  return static_cast<int64_t>(number.real());
+}
+
 void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::IntArray& out) {
   out = {};
   if (o == Py_None) {
@@ -216,7 +225,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
     }
     if (t.rank() == 0) {
       out.single = true;
-      out.values.push_back(program::number_in(t).integer());
+      out.values.push_back(whole_number_in(op, f, t));
       return;
     }
     Tensor flat = op::to_host(t);
@@ -246,7 +255,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
       out.symbols.push_back({static_cast<uint32_t>(out.values.size()), t});
       out.values.push_back(kUnknown);
     } else {
-      out.values.push_back(program::number_in(t).integer());
+      out.values.push_back(whole_number_in(op, f, t));
     }
   });
 }

@@ -193,7 +193,7 @@ def matrix_power(x, n, name=None):
         [[1.0, 3.0], [0.0, 1.0]]
     """
     try:
-        n = operator.index(n)
+        n = operator.index(None if isinstance(n, bool) else n)
     except TypeError:
         raise TypeError(
             f"(InvalidType) [matrix_power] n must be an int, got {type(n).__name__}."

@@ -5,7 +5,18 @@ from argosy._capturing import capturing
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._framework import in_dynamic_mode, in_static_mode
-from argosy._support import ArgumentError, alias, into, need_tensor, need_type, overwrite, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alias,
+    into,
+    listed,
+    need_tensor,
+    need_type,
+    overwrite,
+    sizes_of,
+    whole_number,
+    whole_numbers,
+)
 from argosy.tensor.parting import _END, _axis
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import numbers_of, sizes_one_by_one
@@ -13,10 +24,10 @@ from argosy.tensor.spellings import numbers_of, sizes_one_by_one
 _DTYPES = (_core.dtype, str)
 
 
-def _ints(value):
+def _ints(op, name, value):
     if hasattr(value, "tolist"):  # a tensor or an array
         value = value.tolist()
-    return [int(v) for v in value] if isinstance(value, (list, tuple)) else int(value)
+    return whole_numbers(op, name, value)
 
 
 @method
@@ -39,8 +50,8 @@ def moveaxis(x, source, destination, name=None):
         paddle.Size([3, 4, 2])
     """
     rank = x.ndim
-    source = [source] if isinstance(source, int) else list(source)
-    destination = [destination] if isinstance(destination, int) else list(destination)
+    source = listed(whole_numbers("moveaxis", "source", source))
+    destination = listed(whole_numbers("moveaxis", "destination", destination))
     if len(source) != len(destination):
         raise ArgumentError(
             f"[moveaxis] source and destination must be equally long, got {len(source)} and "
@@ -153,7 +164,7 @@ def unflatten(x, axis, shape, name=None):
         paddle.Size([2, 3, 2])
     """
     axis = _axis("unflatten", axis, x, ArgumentError)
-    shape = numbers_of(shape)
+    shape = numbers_of("unflatten", "shape", shape)
     if not any(isinstance(s, Tensor) for s in shape) and -1 not in (*shape, x.shape[axis]):
         total = 1
         for size in shape:
@@ -297,7 +308,7 @@ def slice(input, axes, starts, ends):  # noqa: A001
         >>> argosy.slice(argosy.arange(12).reshape([3, 4]), [0, 1], [0, 1], [2, -1]).tolist()
         [[1, 2], [5, 6]]
     """
-    return _ops.slice(input, _ints(axes), starts, ends)
+    return _ops.slice(input, _ints("slice", "axes", axes), starts, ends)
 
 
 @method
@@ -318,7 +329,8 @@ def strided_slice(x, axes, starts, ends, strides, name=None):
         >>> argosy.strided_slice(argosy.arange(6), [0], [1], [6], [2]).tolist()
         [1, 3, 5]
     """
-    return _ops.slice(x, _ints(axes), starts, ends, _ints(strides))
+    axes, strides = _ints("strided_slice", "axes", axes), _ints("strided_slice", "strides", strides)
+    return _ops.slice(x, axes, starts, ends, strides)
 
 
 @method
@@ -340,7 +352,8 @@ def slice_scatter(x, value, axes, starts, ends, strides, name=None):
         >>> argosy.slice_scatter(argosy.zeros([5]), argosy.ones([2]), [0], [1], [5], [2]).tolist()
         [0.0, 1.0, 0.0, 1.0, 0.0]
     """
-    return _ops.set_slice(x, value, _ints(axes), starts, ends, _ints(strides))
+    axes, strides = _ints("slice_scatter", "axes", axes), _ints("slice_scatter", "strides", strides)
+    return _ops.set_slice(x, value, axes, starts, ends, strides)
 
 
 @method
@@ -363,8 +376,8 @@ def crop(x, shape=None, offsets=None, name=None):
         >>> argosy.crop(argosy.arange(9).reshape([3, 3]), [2, -1], [1, 1]).tolist()
         [[4, 5], [7, 8]]
     """
-    shape = [-1] * x.ndim if shape is None else numbers_of(shape)
-    offsets = [0] * x.ndim if offsets is None else numbers_of(offsets)
+    shape = [-1] * x.ndim if shape is None else numbers_of("crop", "shape", shape)
+    offsets = [0] * x.ndim if offsets is None else numbers_of("crop", "offsets", offsets)
     if len(shape) != x.ndim or len(offsets) != x.ndim:
         raise ValueError(
             f"(InvalidArgument) [crop] shape and offsets: expected {x.ndim} entries each, one for each "
@@ -409,6 +422,9 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     need_tensor("repeat_interleave", "x", x)
     if axis is None:
         x, axis = _ops.flatten(x), 0
+    axis = whole_number("repeat_interleave", "axis", axis)
+    if not isinstance(repeats, Tensor):
+        repeats = _ints("repeat_interleave", "repeats", repeats)
     if x._symbolic and isinstance(repeats, int) and -x.ndim <= axis < x.ndim and repeats >= 0:
         # Sizes are known while a Program is built.
         axis = range(x.ndim)[axis]
@@ -417,7 +433,7 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     else:
         if not isinstance(repeats, Tensor):
             repeats = _core.to_tensor(repeats, "int64", True)
-        result = _ops.repeat_interleave(x, repeats, int(axis))
+        result = _ops.repeat_interleave(x, repeats, axis)
     if output_size is not None and result.shape[axis] not in (-1, output_size):
         raise ValueError(
             "[repeat_interleave] output_size must be the sum of repeats: expected"
@@ -783,6 +799,7 @@ def unfold(x, axis, size, step, name=None):
         x = _ops.unsqueeze(x, [0])
     axis = _axis("unfold", axis, x)
     sizes, count = sizes_of(x), -1
+    size, step = whole_number("unfold", "size", size), whole_number("unfold", "step", step)
     known = x.shape[axis] >= 0
     if known and (not 0 <= size <= x.shape[axis] or step <= 0):
         raise ValueError(

@@ -266,7 +266,7 @@ def unique(
     if sorted is not True:
         no_effect("unique", _SORTED, sorted=(sorted, True))
     only = not (return_index or return_inverse or return_counts)
-    out, index, inverse, counts = _ops.unique_all(x, False, _axis(axis), dtype, only)
+    out, index, inverse, counts = _ops.unique_all(x, False, _axis("unique", axis), dtype, only)
     return _with(out, (index, return_index), (inverse, return_inverse), (counts, return_counts))
 
 
@@ -292,7 +292,9 @@ def unique_consecutive(
         [1, 2, 1]
     """
     only = not (return_inverse or return_counts)
-    out, _, inverse, counts = _ops.unique_all(x, True, _axis(axis), dtype, only)
+    out, _, inverse, counts = _ops.unique_all(
+        x, True, _axis("unique_consecutive", axis), dtype, only
+    )
     return _with(out, (inverse, return_inverse), (counts, return_counts))
 
 
@@ -302,8 +304,13 @@ def _with(out, *others):
     return (out, *wanted) if wanted else out
 
 
-def _axis(axis):
+def _axis(name, axis):
+    """A list of one axis is that one."""
     if isinstance(axis, (list, tuple)):
+        if len(axis) > 1:
+            raise ArgumentError(
+                f"[{name}] axis: expected one int, got {list(axis)}. Do this: name one axis, or none."
+            )
         return axis[0] if axis else None
     return axis
 
@@ -569,7 +576,7 @@ def index_put_(x, indices, value, accumulate=False, name=None):
 def _filled_axis(x, axis):
     need_tensor("index_fill", "x", x)
     try:
-        place = operator.index(axis)
+        place = x.ndim if isinstance(axis, bool) else operator.index(axis)
     except TypeError:
         place = x.ndim
     if not -x.ndim <= place < x.ndim:
