@@ -174,6 +174,29 @@ def alias(**names):
     return decorate
 
 
+def tells(*ops):
+    """Decorator: errors of ops that compute for the function name the function, which the user called."""
+
+    def decorate(function):
+        own, inner = f"[{function.__name__}]", [f"[{op}]" for op in ops]
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                if error.args and isinstance(error.args[0], str):
+                    text = error.args[0]
+                    for op in inner:
+                        text = text.replace(op, own)
+                    error.args = (text, *error.args[1:])
+                raise
+
+        return wrapper
+
+    return decorate
+
+
 def also_named(**names):
     """Decorator of a layer's ``forward``: calls of the layer also take keyword ``other=`` for its
     argument, also_named(other="x"). Layer.__call__ renames; a call without keywords pays nothing."""

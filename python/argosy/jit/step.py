@@ -1,5 +1,6 @@
 """Whole training steps as one Program: forward, backward and update."""
 
+import itertools
 import warnings
 import weakref
 
@@ -148,7 +149,9 @@ class CompiledStep:
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
         self._parameters = list(optimizer._all_params())
         self._rate = None
-        self._settings = set()  # those that it was captured for, up to _MANY_STATES
+        self._plain = self._number = None  # settings, and a number that stands for them
+        self._numbers, self._count = {}, itertools.count()  # of the newest
+        self._captured_for = set()  # settings, up to _MANY_STATES
         self._exchanging = []  # DataParallel layers of the step
 
     def __call__(self, *batch):
@@ -158,7 +161,7 @@ class CompiledStep:
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
         key += tuple(p.stop_gradient for p in self._parameters) + (autocast.key(),)
-        form = key, frozen(self.optimizer._settings())
+        form = key, *self._settings()
         found, read = self.program_cache.get(form), self._read.get(form)
         if found is None or not read.hold():
             if found is None and len(self.program_cache) >= _MOST_FORMS:
@@ -166,8 +169,8 @@ class CompiledStep:
                 del self.program_cache[oldest], self._read[oldest]
             found = *self._capture(batch), self._left
             read = _Read(self._reads, self._written, found[0], read)  # its warnings may be errors
-            form = key, frozen(self.optimizer._settings())  # clipping may keep what it has seen
-            self._note_settings(form[1])
+            form = key, *self._settings()  # clipping may keep what it has seen
+            self._note_settings(form[1:])
             self.program_cache[form], self._read[form] = found, read
         program, fetches, left = found
         for layer in self._exchanging:
@@ -178,12 +181,24 @@ class CompiledStep:
         read.leave()
         return made[0]
 
+    def _settings(self):
+        """What the optimizer is set to, as values of a key."""
+        plain, objects = self.optimizer._settings()
+        if plain != self._plain:
+            self._plain, key = plain, frozen(plain)
+            if key not in self._numbers:
+                if len(self._numbers) >= _MOST_FORMS:
+                    del self._numbers[next(iter(self._numbers))]
+                self._numbers[key] = next(self._count)
+            self._number = self._numbers[key]
+        return self._number, frozen(objects) if objects else ()
+
     def _note_settings(self, settings):
         """Warns of an optimizer that is set differently again and again."""
-        if settings in self._settings or len(self._settings) == _MANY_STATES:
+        if settings in self._captured_for or len(self._captured_for) == _MANY_STATES:
             return
-        self._settings.add(settings)
-        if len(self._settings) == _MANY_STATES:
+        self._captured_for.add(settings)
+        if len(self._captured_for) == _MANY_STATES:
             warnings.warn(
                 f"[compile_step] the step was captured for {_MANY_STATES} settings of the optimizer (weight decay,"
                 " betas, rates of parameters, clipping ..), which takes longer than to run it. Do this: change the"

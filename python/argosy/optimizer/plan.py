@@ -77,24 +77,24 @@ def regularization(params, default):
 
 
 def settings_of(optimizer):
-    """What an optimizer, its groups and their parameters say of an update, as values that can be compared."""
-    found = []
+    """What an optimizer, its groups and their parameters say of an update: (numbers, lists of such and functions,
+    which == compares; objects and what is in them now, to be looked into)."""
+    plain, objects = [], []
     for group in optimizer._current_groups():
         params = [p for p in group.params if not p.stop_gradient]
         clip = group.options["grad_clip"]
-        found.append(tuple(map(id, params)))
+        plain.append([*map(id, params)])
         if clip is not None:
-            clipped = [getattr(p, "need_clip", True) for p in params]
-            found.append((type(clip), getattr(clip, "__dict__", None), clipped))
+            plain.append([getattr(p, "need_clip", True) for p in params])
+            objects.append((type(clip), getattr(clip, "__dict__", None)))
         if optimizer._op is None:
-            found.append(optimizer._said_by(params))
+            plain.append(optimizer._said_by(params))
         elif params:
             batch = optimizer._batch(group, params)
-            others = [(i, r, getattr(r, "__dict__", None)) for i, r in batch.others]
-            found += batch.lr_scales, batch.l1, batch.l2, others
-            found.append(optimizer._hyper(group.options, batch))
+            plain += batch.lr_scales, batch.l1, batch.l2, optimizer._hyper(group.options, batch)
+            objects += [(i, r, getattr(r, "__dict__", None)) for i, r in batch.others]
     if optimizer._op is None:
-        plain = {k: v for k, v in vars(optimizer).items() if type(v) in (int, float, bool, str)}
-        plain.pop("_learning_rate", None)
-        found.append(plain)
-    return found
+        numbers = {k: v for k, v in vars(optimizer).items() if type(v) in (int, float, bool, str)}
+        numbers.pop("_learning_rate", None)
+        plain.append(numbers)
+    return plain, objects

@@ -14,6 +14,7 @@ from argosy._support import (
     need_type,
     overwrite,
     sizes_of,
+    tells,
     whole_number,
     whole_numbers,
 )
@@ -31,6 +32,7 @@ def _ints(op, name, value):
 
 
 @method
+@tells("transpose")
 def moveaxis(x, source, destination, name=None):
     """Moves axes to other places; those that are not named keep their order. Also called movedim.
 
@@ -486,6 +488,7 @@ def rot90(x, k=1, axes=(0, 1), name=None):
 
 
 @method
+@tells("diagonal", "diag_embed", "diagonal_scatter")
 def diag(x, offset=0, padding_value=0, name=None):
     """A matrix with a given diagonal, or the diagonal of a matrix.
 
@@ -523,6 +526,7 @@ def diag(x, offset=0, padding_value=0, name=None):
 
 
 @method
+@tells("diag_embed")
 def diagflat(x, offset=0, name=None):
     """A matrix with all elements of x on a diagonal.
 

@@ -11,6 +11,7 @@ from argosy._support import (
     need_tensor,
     only_known,
     sizes_of,
+    tells,
     whole_number,
 )
 from argosy.tensor.registry import method
@@ -61,6 +62,7 @@ def split(x, num_or_sections, axis=0, name=None):
 
 @method
 @alias(input="x", dim="axis")
+@tells("split")
 def chunk(x, chunks, axis=0, name=None):
     """Cuts x along an axis into a number of equal parts, as split does.
 

@@ -16,6 +16,7 @@ from argosy._support import (
     no_effect,
     overwrite,
     sizes_of,
+    tells,
 )
 from argosy.tensor.registry import method
 
@@ -25,6 +26,7 @@ _SORTED = "the elements are sorted anyway"
 
 
 @method
+@tells("sort_with_index")
 def sort(x, axis=-1, descending=False, stable=False, name=None):
     """Sorts x along an axis; nan counts as the largest number.
 
@@ -49,6 +51,7 @@ def sort(x, axis=-1, descending=False, stable=False, name=None):
 
 @method
 @alias(input="x", dim="axis")
+@tells("sort_with_index")
 def argsort(x, axis=-1, descending=False, stable=False, name=None):
     """Where the elements of sort(x) come from.
 
@@ -234,6 +237,7 @@ def nonzero(x, as_tuple=False, *, out=None):
 
 
 @method
+@tells("unique_all")
 def unique(
     x,
     return_index=False,
@@ -272,6 +276,7 @@ def unique(
 
 @method
 @alias(input="x", dim="axis")
+@tells("unique_all", "unique")
 def unique_consecutive(
     x, return_inverse=False, return_counts=False, axis=None, dtype="int64", name=None
 ):
@@ -317,6 +322,7 @@ def _axis(name, axis):
 
 @method
 @alias(input="arr", dim="axis")
+@tells("take_along", "expand")
 def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
     """Takes arr[.., indices[..], ..] along an axis. Also called take_along_dim.
 
@@ -384,6 +390,7 @@ def _fitting(values, indices):
 
 
 @method
+@tells("put_along", "combine_along", "expand")
 def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True):
     """A copy of arr with values written, or combined with what is there, at arr[.., indices[..], ..].
 

@@ -162,3 +162,20 @@ def test_the_rate_alone_is_no_setting():
         adam.set_lr(0.1 / (i + 1))
         step(argosy.ones([1, 2]))
     assert len(step.program_cache) == 1
+
+
+def test_settings_of_before_are_known_and_many_are_forgotten():
+    layer = nn.Linear(2, 1)
+    adam = optimizer.Adam(0.1, parameters=layer.parameters())
+    step = jit.compile_step(lambda x: layer(x).mean(), None, adam)
+    x = argosy.ones([1, 2])
+    for beta in (0.9, 0.5, 0.9, 0.5):
+        adam._beta1 = beta
+        step(x)
+    assert len(step.program_cache) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for i in range(70):
+            adam._beta1 = i / 100
+            step(x)
+    assert len(step.program_cache) == len(step._numbers) == 64
