@@ -1,6 +1,7 @@
 """Small things that generated and hand-written front-end modules share."""
 
 import functools
+import operator
 import sys
 import warnings
 
@@ -173,6 +174,29 @@ def alias(**names):
     return decorate
 
 
+def tells(*ops):
+    """Decorator: errors of ops that compute for the function name the function, which the user called."""
+
+    def decorate(function):
+        own, inner = f"[{function.__name__}]", [f"[{op}]" for op in ops]
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                if error.args and isinstance(error.args[0], str):
+                    text = error.args[0]
+                    for op in inner:
+                        text = text.replace(op, own)
+                    error.args = (text, *error.args[1:])
+                raise
+
+        return wrapper
+
+    return decorate
+
+
 def also_named(**names):
     """Decorator of a layer's ``forward``: calls of the layer also take keyword ``other=`` for its
     argument, also_named(other="x"). Layer.__call__ renames; a call without keywords pays nothing."""
@@ -337,6 +361,34 @@ def is_array(value):
 def alone(value):
     """The number in a NumPy array of one element or a number of NumPy; anything else as it is."""
     return value.item() if is_array(value) and value.size == 1 else value
+
+
+def whole_number(op, name, value):
+    """An argument that is to be a whole number, as an int; also a tensor or an array of one integer, and a float
+    without a fraction."""
+    if type(value) is int:
+        return value
+    if isinstance(value, Tensor) and not value._symbolic and value.size == 1:
+        value = value.item()
+    value = alone(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, (bool, float)):
+        try:
+            return operator.index(value)
+        except TypeError:  # of a list, a text, a tensor of floats
+            pass
+    raise _core.OperandError(
+        f"(InvalidType) [{op}] {name}: expected an int, got {value!r:.60} ({type(value).__name__}). Do this: pass a"
+        " whole number."
+    )
+
+
+def whole_numbers(op, name, value):
+    """whole_number of each element of a list or tuple; of anything else itself."""
+    if isinstance(value, (list, tuple)):
+        return [whole_number(op, name, v) for v in value]
+    return whole_number(op, name, value)
 
 
 def checked_tensors(name, what, value, holes=False):

@@ -80,6 +80,9 @@ def _check_norm(name, norm):
 
 def _ints(name, what, given):
     try:
+        given = None if given is None else list(given)
+        if any(isinstance(number, bool) for number in given or ()):
+            raise TypeError
         return None if given is None else [operator.index(number) for number in given]
     except TypeError:
         raise ValueError(
@@ -203,7 +206,7 @@ def _one(n):
 
 
 def _axis(name, axis):
-    if not isinstance(axis, int):
+    if not isinstance(axis, int) or isinstance(axis, bool):
         raise ValueError(
             f"[{name}] axis: expected an int, got {axis!r}. Do this: use {name}n for several axes."
         )

@@ -340,6 +340,10 @@ PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded_object([&] {
     PyObject* dtype = count > 1 ? args[1] : Py_None;
     bool copy = count > 2 ? truth(args[2]) : true;
+    if (is_made_number(args[0])) {
+      const Tensor t = made_number_of(args[0], nullptr);
+      return wrap(dtype == Py_None ? t : ops::cast(t, to_dtype(dtype)));
+    }
     Tensor made = from_users_data(args[0], dtype, copy);
     // The fourth argument: in a function that is captured, each run begins with these elements.
     auto* recorded = static_cast<program::Program*>(op::thread_state.recorder);

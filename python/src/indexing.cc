@@ -322,13 +322,21 @@ PyObject* getitem(PyObject* self, PyObject* key) {
   });
 }
 
-// value as a tensor of x's dtype.
+// value as a tensor of x's dtype. Of tensors and arrays of complex numbers it has the real parts,
+// as a cast; numbers and lists of them are refused where x is real.
 Tensor value_for(PyObject* value, const Tensor& x) {
-  ARGOSY_CHECK(!PyComplex_Check(value) || is_complex(x.dtype()), type)
-      << "A complex number cannot be written into a tensor of " << x.dtype()
-      << ". Do this: write its real part, or make the tensor complex.";
-  Tensor v = is_number(value) ? ops::constant(to_scalar(value), x.dtype(), x.place())
-                              : to_tensor(value, x.impl());
+  const auto check_real = [&](bool complex) {
+    ARGOSY_CHECK(!complex || is_complex(x.dtype()), type)
+        << "A complex number cannot be written into a tensor of " << x.dtype()
+        << ". Do this: write its real part, or make the tensor complex.";
+  };
+  if (is_number(value)) {
+    const op::Scalar number = to_scalar(value);
+    check_real(number.kind == op::Scalar::Kind::complex);
+    return ops::cast(ops::constant(number, x.dtype(), x.place()), x.dtype());
+  }
+  const Tensor v = to_tensor(value, x.impl());
+  check_real(is_complex(v.dtype()) && (PyList_Check(value) || PyTuple_Check(value)));
   return ops::cast(v, x.dtype());
 }
 

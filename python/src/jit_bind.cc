@@ -1,5 +1,6 @@
 #include "argosy/jit/split.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/recorded_write.h"
 #include "argosy/program/builder.h"
 #include "functions.h"
 #include "program.h"
@@ -126,6 +127,17 @@ PyObject* f_changed_inputs(PyObject*, PyObject* o) {
   });
 }
 
+// (program, number of an input, a value): whether it is that input, in another shape at most.
+PyObject* f_is_input_reshaped(PyObject*, PyObject* const* a, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    const auto program = program_of(a[0]);
+    const size_t number = static_cast<size_t>(to_int(a[1]));
+    const Value* v = program::value_of(checked_tensor("program_is_input_reshaped", a[2]));
+    while (v && v->producer && v->producer->op->same_order) v = v->producer->operands[0].get();
+    return PyBool_FromLong(v && v == program->main.arguments.at(number).get());
+  });
+}
+
 // The eager tensors whose numbers were taken while a Program was recorded.
 PyObject* f_numbers_read(PyObject*, PyObject* o) {
   return guarded_object([&] { return wrap_list(program_of(o)->builder().numbers_read()); });
@@ -169,7 +181,21 @@ PyObject* f_bind_state(PyObject*, PyObject* const* a, Py_ssize_t) {
   });
 }
 
+// Whether eager mode would not let it be written: a leaf that needs a gradient.
+PyObject* f_refuses_write(PyObject*, PyObject* o) {
+  return guarded_object([&] {
+    return PyBool_FromLong(op::refuses_recorded_write(checked_tensor("refuses_write", o)));
+  });
+}
+
+PyObject* f_set_made_number(PyObject*, PyObject* type) {
+  set_made_number(type);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {FAST("program_split", f_split),
+                           {"refuses_recorded_write", f_refuses_write, METH_O, nullptr},
+                           {"set_made_number", f_set_made_number, METH_O, nullptr},
                            FAST("program_run_recorded", f_run_recorded),
                            {"program_all_forward", f_all_forward, METH_O, nullptr},
                            {"program_is_random", f_is_random, METH_O, nullptr},
@@ -178,6 +204,7 @@ PyMethodDef functions[] = {FAST("program_split", f_split),
                            {"program_bound_states", f_bound_states, METH_O, nullptr},
                            {"program_read_tensors", f_read_tensors, METH_O, nullptr},
                            {"program_changed_inputs", f_changed_inputs, METH_O, nullptr},
+                           FAST("program_is_input_reshaped", f_is_input_reshaped),
                            {"program_numbers_read", f_numbers_read, METH_O, nullptr},
                            {"stop_gradients", f_stop_gradients, METH_O, nullptr},
                            FAST("program_bind_state", f_bind_state),

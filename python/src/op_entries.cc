@@ -62,8 +62,12 @@ Tensors run(const op::OpDef& op, const op::Inputs& in, const void* attrs, bool i
 // The tensor that weak scalars of this call take their dtype from.
 const TensorImpl* strongest(PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; ++i)
-    if (is_tensor(args[i])) return impl_of(args[i]);
+    if (is_tensor(args[i]) && !is_made_number(args[i])) return impl_of(args[i]);
   return nullptr;
+}
+
+Tensor operand(PyObject* o, const TensorImpl* like) {
+  return like && is_made_number(o) ? made_number_of(o, like) : tensor_of(o);
 }
 
 PyObject* give(const op::OpDef& op, Tensors& out) {
@@ -191,6 +195,15 @@ void each(const op::OpDef& op, const op::Field& f, PyObject* o, F&& fn) {
   for (Py_ssize_t i = 0; i < n; ++i) fn(PySequence_Fast_GET_ITEM(fast.get(), i));
 }
 
+int64_t whole_number_in(const op::OpDef& op, const op::Field& f, const Tensor& t) {
+  const op::Scalar number = program::number_in(t);
+  if (number.kind != op::Scalar::Kind::real) return number.integer();
+  ARGOSY_CHECK(number.real() == std::floor(number.real()), attribute)
+      << '[' << op.name << "] " << f.name << ": expected a tensor of a whole number, got one of "
+      << number.real() << ". Do this: round it, and cast it with .astype('int64').";
+  return static_cast<int64_t>(number.real());
+}
+
 void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::IntArray& out) {
   out = {};
   if (o == Py_None) {
@@ -212,7 +225,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
     }
     if (t.rank() == 0) {
       out.single = true;
-      out.values.push_back(program::number_in(t).integer());
+      out.values.push_back(whole_number_in(op, f, t));
       return;
     }
     Tensor flat = op::to_host(t);
@@ -242,7 +255,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
       out.symbols.push_back({static_cast<uint32_t>(out.values.size()), t});
       out.values.push_back(kUnknown);
     } else {
-      out.values.push_back(program::number_in(t).integer());
+      out.values.push_back(whole_number_in(op, f, t));
     }
   });
 }
@@ -382,7 +395,7 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
   if (plain) {
     Borrowed<8> borrowed;
     for (size_t i = 0; i < inputs && plain; ++i) {
-      plain = is_tensor(args[i]);
+      plain = is_tensor(args[i]) && !is_made_number(args[i]);
       if (plain) borrowed.push(impl_of(args[i]));
     }
     if (plain) {
@@ -409,7 +422,7 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
         for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(fast.get()); ++j) {
           PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), j);
           if (is_tensor(item))
-            flat.push_back(tensor_of(item));
+            flat.push_back(operand(item, like));
           else if (is_number(item))
             flat.push_back(to_tensor(item, like));
           else
@@ -419,7 +432,7 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
     } else if (o == Py_None) {
       flat.push_back({});
     } else if (is_tensor(o)) {
-      flat.push_back(tensor_of(o));
+      flat.push_back(operand(o, like));
     } else if (is_number(o) || PyObject_CheckBuffer(o)) {
       flat.push_back(to_tensor(o, like));
     } else {

@@ -4,6 +4,8 @@
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
 #include "python.h"
 
@@ -58,6 +60,37 @@ bool is_number(PyObject* o) {
   return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || is_numpy_scalar(o);
 }
 
+namespace {
+
+PyTypeObject* made_number = nullptr;
+
+// Of a number that a tensor of this dtype has.
+op::Scalar::Kind kind_of(DType t) {
+  using Kind = op::Scalar::Kind;
+  if (t == DType::bool_) return Kind::boolean;
+  if (is_complex(t)) return Kind::complex;
+  return is_floating(t) ? Kind::real : Kind::integer;
+}
+
+}  // namespace
+
+void set_made_number(PyObject* type) {
+  Py_XINCREF(type);
+  made_number = reinterpret_cast<PyTypeObject*>(type);
+}
+
+bool is_made_number(PyObject* o) {
+  return made_number && op::thread_state.recorder && PyObject_TypeCheck(o, made_number);
+}
+
+Tensor made_number_of(PyObject* o, const TensorImpl* like) {
+  const Tensor t = tensor_of(o);
+  op::Scalar kind;
+  kind.kind = kind_of(t.dtype());
+  if (like) return ops::cast(t, weak_dtype(kind, like->dtype));
+  return is_floating(t.dtype()) ? ops::cast(t, op::default_dtype()) : ops::assign(t);
+}
+
 op::Scalar to_scalar(PyObject* o) {
   if (PyBool_Check(o)) return op::Scalar(o == Py_True);
   if (PyFloat_Check(o)) return op::Scalar(PyFloat_AS_DOUBLE(o));
@@ -72,6 +105,7 @@ op::Scalar to_scalar(PyObject* o) {
     Tensor t = program::noted_or_written(tensor_of(o));
     if (t.symbolic()) {
       op::Scalar s;
+      s.kind = kind_of(t.dtype());
       s.tensor = t;
       return s;
     }

@@ -128,6 +128,11 @@ Tensor to_tensor(PyObject* o, const TensorImpl* like);
 // New data where this thread's ops put their results. On the null device it stays readable.
 Tensor on_current_place(Tensor t);
 bool is_number(PyObject* o);
+// A value of a Program that stands for a Python number (jit/made_numbers.py): beside the tensor
+// `like` it takes that one's dtype as a number does; alone that of a tensor which is made of one.
+void set_made_number(PyObject* type);
+bool is_made_number(PyObject* o);
+Tensor made_number_of(PyObject* o, const TensorImpl* like);
 op::Scalar to_scalar(PyObject* o);
 int64_t to_int(PyObject* o);
 Shape to_shape(PyObject* o);

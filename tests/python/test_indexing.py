@@ -167,6 +167,10 @@ def test_rows_out_of_range_are_told_by_the_names_that_are_called(call):
         lambda x: x.__setitem__(0, 1 + 2j),
         lambda x: x.__setitem__(argosy.to_tensor([True, False]), 1 + 2j),
         lambda x: x.fill_(1 + 2j),
+        lambda x: x.__setitem__(0, np.complex64(1 + 2j)),
+        lambda x: x.__setitem__(argosy.to_tensor([True, False]), np.complex64(1 + 2j)),
+        lambda x: x.__setitem__(slice(0, 1), [1 + 2j]),
+        lambda x: x.__setitem__(argosy.to_tensor([0]), (1 + 2j,)),
     ],
 )
 def test_complex_numbers_are_not_written_into_real_tensors(write):
@@ -180,3 +184,11 @@ def test_complex_numbers_are_not_written_into_real_tensors(write):
     x = argosy.zeros([2], "complex64")
     write(x)
     assert x[0].item() == 1 + 2j
+
+
+def test_of_complex_tensors_and_arrays_real_parts_are_written():
+    """As a cast takes them. [= Paddle]"""
+    for value in (argosy.to_tensor([1 + 2j]), np.array([1 + 2j])):
+        x = argosy.zeros([2])
+        x[0:1] = value
+        assert x.tolist() == [1.0, 0.0]

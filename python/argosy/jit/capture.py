@@ -52,7 +52,7 @@ class Leaf:
         return found if self.kind is None else self.kind(found.item())
 
 
-def _filled(structure, tensors):
+def filled(structure, tensors):
     """A copy of the structure with tensors in their places."""
     leaves = flatten(structure)
     return pack_sequence_as(structure, [v.of(tensors) if type(v) is Leaf else v for v in leaves])
@@ -78,6 +78,7 @@ class Captured:
     leaves_refused = ()  # numbers of inputs that must be no leaves that need a gradient
     extra = ()  # tensors that it leaves in attributes, behind outputs
     left_in = ()  # the object, the attribute, and the structure of its value
+    reshaped_inputs = ()  # numbers of inputs that it gives another shape in place, and that shape
     changed_inputs = ()  # numbers of inputs that it writes in place, and of what they become, behind outputs
     _trained = ([], b"")  # tensors of outside that it reads, and which of them need no gradient
     numbers = None  # what NumbersRead found
@@ -107,7 +108,7 @@ class Captured:
 
     def rebuild(self, tensors):
         """The function's result, holding these tensors."""
-        return _filled(self.structure, tensors)
+        return filled(self.structure, tensors)
 
     def __call__(self, feeds):
         """feeds: tensors in the order of inputs. The function's result."""
@@ -123,9 +124,11 @@ class Captured:
             fetches = [*self.outputs, *self.extra] if self.extra else self.outputs
             made = execute(self.program, feeds, fetches)
         for owner, name, structure in self.left_in:
-            setattr(owner, name, _filled(structure, made))
+            setattr(owner, name, filled(structure, made))
         for i, place in self.changed_inputs:
             _write_back(given[i], made[place])
+        for i, shape in self.reshaped_inputs:
+            given[i].reshape_(shape)
         return self.rebuild(made)
 
     def holds(self):
@@ -145,8 +148,11 @@ class Captured:
         return names + [f"{t.name}.stop_gradient" for t, a, b in zip(tensors, flags, now) if a != b]
 
     def refuses(self, feeds):
-        """Whether the function writes in place into one of these that eager mode does not let it write, or whose
-        memory it has by another name, too: what it reads there would not be what it has written."""
+        """Whether the function writes in place into one of these that eager mode does not let it write, that is not
+        contiguous, or whose memory it has by another name, too: what it reads there would not be what it has
+        written."""
+        if any(not feeds[i].is_contiguous() for i, _ in self.changed_inputs):
+            return True  # what was a view of it when it was contiguous may be a copy
         refused = bool(self.leaves_refused) and any(
             feeds[i].is_leaf and not feeds[i].stop_gradient and _core.is_grad_enabled()
             for i in self.leaves_refused
@@ -331,7 +337,7 @@ def capture_whole(function, args, kwargs, symbols, program):
         return capture(function, args, kwargs, symbols, program)
 
 
-def _tensors_left(outputs):
+def tensors_left(outputs):
     """What the function that is captured has set attributes to, of which each call makes another one: for each the
     object, the attribute, and the structure of its value, whose tensors are outputs or have places behind them; and
     these further tensors."""
@@ -419,11 +425,15 @@ def capture(function, args, kwargs, symbols, program):
             leaves.append(Leaf(len(outputs), made_kind(leaf)))
             outputs.append(leaf)
         structure = pack_sequence_as(result, leaves)
-        left, extra = _tensors_left(outputs)
-        changed = []
-        for symbol, form in zip(symbols, forms):
-            if exact_numbers() and (symbol.shape, symbol.dtype) != form:
+        left, extra = tensors_left(outputs)
+        changed, reshaped = [], []
+        for i, (symbol, form) in enumerate(zip(symbols, forms)):
+            if (symbol.shape, symbol.dtype) == form:
+                continue
+            known = -1 not in symbol.shape and _core.program_is_input_reshaped(program, i, symbol)
+            if exact_numbers() or symbol.dtype != form[1] or not known:
                 _check_form(symbol, form, symbol)
+            reshaped.append((i, symbol.shape))
         for i, value in _core.program_changed_inputs(program):
             _check_form(symbols[i], forms[i], value)
             changed.append((i, len(outputs) + len(extra)))
@@ -432,6 +442,7 @@ def capture(function, args, kwargs, symbols, program):
     inputs = _core.program_inputs(program)
     captured = Captured(program, inputs, outputs, structure, exchanging)
     captured.left_in, captured.extra, captured.changed_inputs = left, extra, changed
+    captured.reshaped_inputs = reshaped
     captured.leaves_refused = _core.program_written_inputs(program)
     captured.numbers = NumbersRead.of(program)
     captured._outside = _core.program_read_tensors(program) if changed else ()

@@ -32,6 +32,7 @@ class MadeNumber(Tensor):
     """A value of a Program that stands for a Python number; `kind` is its type."""
 
     kind = None
+    _stands_for_number = True
 
     def __str__(self):
         _refuse("the text of")
@@ -46,6 +47,9 @@ class MadeNumber(Tensor):
 
     def __round__(self, *digits):
         _refuse("a rounding of")
+
+
+_core.set_made_number(MadeNumber)
 
 
 class MadeBool(MadeNumber):
@@ -91,9 +95,23 @@ def made(x, kind=None):
             _refuse("the parts of")
         kind = bool if x.dtype == _core.bool else int if x.dtype in INTEGER else float
     with no_grad():
-        fresh = tensor.assign(tensor.cast(tensor.reshape(x, []), _DTYPES[kind]))
+        x = tensor.reshape(_tensor_of(x) if isinstance(x, MadeNumber) else x, [])
+        if kind is int and x.dtype in REAL:
+            _check(
+                tensor.abs(tensor.cast(x, "float64")) < _BEYOND, "int() of NaN, infinity or more"
+            )
+        fresh = tensor.assign(tensor.cast(x, _DTYPES[kind]))
     fresh.stop_gradient = True
     return tagged(fresh, kind)
+
+
+_BEYOND = 2.0**63
+
+
+def _check(holds, what):
+    """Appends an assertion, which the run of the Program makes."""
+    text = f"{what} than 64 bits in a captured function, where ints have these. Do this: use floats, or do not capture it"
+    _core.ops.assert_true(holds, [], 20, text)
 
 
 def tagged(fresh, kind):
@@ -137,9 +155,20 @@ def _tensor_of(x):
     return _core.ops.assign(x)
 
 
+def _takes_numbers(function):
+    """Whether a function of the library tells by itself what the number of a tensor is: those that are made from
+    descriptions of ops do."""
+    plain = getattr(function, "__func__", function)
+    return getattr(plain, "_takes_made_numbers", False) or getattr(
+        plain, "__module__", ""
+    ).startswith("argosy._generated")
+
+
 def taking_tensors(function):
     """A function of the library, which takes tensors where it is given numbers of tensors. A float becomes a
     float64 where other arguments are: it has its 64 bits there, as Python's have."""
+    if _takes_numbers(function):
+        return function
     owner = getattr(function, "__self__", None)
 
     def call(*args, **kwargs):
@@ -193,6 +222,10 @@ def _binary(compute, divides, compares):
         wide = float if float in (self.kind, kind) or compute is operator.truediv else int
         a, b = _number(self, wide), _number(other, wide)
         result = compute(b, a) if swapped else compute(a, b)
+        if wide is int and compute is operator.mul:
+            product = tensor.cast(a, "float64") * tensor.cast(b, "float64")
+            off = tensor.abs(product - tensor.cast(result, "float64"))  # 2^64 at least, or rounding
+            _check(off < _BEYOND, "a product of ints takes more")
         return tagged(tensor.assign(result), bool if compares else wide)
 
     return method

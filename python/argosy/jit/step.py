@@ -1,5 +1,6 @@
 """Whole training steps as one Program: forward, backward and update."""
 
+import itertools
 import warnings
 import weakref
 
@@ -11,7 +12,7 @@ from argosy.optimizer import LBFGS
 from argosy.static.input import InputSpec
 
 from .api import fits
-from .capture import NumbersRead, execute, noting, recording
+from .capture import NumbersRead, execute, filled, noting, recording, tensors_left
 from .reads import frozen, noting_reads
 from .transform.runtime.calls import call
 
@@ -25,8 +26,10 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
     Forward, gradients, clipping, regularization and the optimizer's update are recorded at the
     first call with inputs of a new form, so that passes and the memory planner see the step as a
     whole; a later call only runs it. Python state that the model and the loss read (attributes, hooks, variables) is
-    compared at each call: if it changed, the step is captured anew. Buffers and optimizer state are updated in place, the learning rate is
-    asked of the optimizer at each call. Parameters of a DataParallel layer are updated by gradients that are
+    compared at each call: if it changed, the step is captured anew. So it is with what the optimizer is set to
+    (weight decay, betas, rates of parameters, clipping). Buffers and optimizer state are updated in place, the learning
+    rate is asked of the optimizer at each call. Attributes that the model sets to tensors have those of the last step,
+    without history. Parameters of a DataParallel layer are updated by gradients that are
     averaged over its processes, which are exchanged while others are computed.
 
         step = argosy.jit.compile_step(model, nn.CrossEntropyLoss(), optimizer)
@@ -147,6 +150,9 @@ class CompiledStep:
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
         self._parameters = list(optimizer._all_params())
         self._rate = None
+        self._plain = self._number = None  # settings, and a number that stands for them
+        self._numbers, self._count = {}, itertools.count()  # of the newest
+        self._captured_for = set()  # settings, up to _MANY_STATES
         self._exchanging = []  # DataParallel layers of the step
 
     def __call__(self, *batch):
@@ -156,27 +162,50 @@ class CompiledStep:
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
         key += tuple(p.stop_gradient for p in self._parameters) + (autocast.key(),)
-        form = key, self._clipping()
+        form = key, *self._settings()
         found, read = self.program_cache.get(form), self._read.get(form)
         if found is None or not read.hold():
             if found is None and len(self.program_cache) >= _MOST_FORMS:
                 oldest = next(iter(self.program_cache))
                 del self.program_cache[oldest], self._read[oldest]
-            found = self._capture(batch)
+            found = *self._capture(batch), self._left
             read = _Read(self._reads, self._written, found[0], read)  # its warnings may be errors
-            form = key, self._clipping()  # which may keep what it has seen
+            form = key, *self._settings()  # clipping may keep what it has seen
+            self._note_settings(form[1:])
             self.program_cache[form], self._read[form] = found, read
-        program, fetches = found
+        program, fetches, left = found
         for layer in self._exchanging:
             layer._begin_step()
-        result = execute(program, [*batch, self._current_rate(batch)], fetches)[0]
+        made = execute(program, [*batch, self._current_rate(batch)], fetches)
+        for owner, name, structure in left:
+            setattr(owner, name, filled(structure, made))
         read.leave()
-        return result
+        return made[0]
 
-    def _clipping(self):
-        """What the optimizer's clipping is."""
-        clip = getattr(self.optimizer, "_grad_clip", None)
-        return () if clip is None else (type(clip), frozen(vars(clip)))
+    def _settings(self):
+        """What the optimizer is set to, as values of a key."""
+        plain, objects = self.optimizer._settings()
+        if plain != self._plain:
+            self._plain, key = plain, frozen(plain)
+            if key not in self._numbers:
+                if len(self._numbers) >= _MOST_FORMS:
+                    del self._numbers[next(iter(self._numbers))]
+                self._numbers[key] = next(self._count)
+            self._number = self._numbers[key]
+        return self._number, frozen(objects) if objects else ()
+
+    def _note_settings(self, settings):
+        """Warns of an optimizer that is set differently again and again."""
+        if settings in self._captured_for or len(self._captured_for) == _MANY_STATES:
+            return
+        self._captured_for.add(settings)
+        if len(self._captured_for) == _MANY_STATES:
+            warnings.warn(
+                f"[compile_step] the step was captured for {_MANY_STATES} settings of the optimizer (weight decay,"
+                " betas, rates of parameters, clipping ..), which takes longer than to run it. Do this: change the"
+                " learning rate alone, or these seldom.",
+                stacklevel=3,
+            )
 
     def _shapes(self, batch):
         """The shapes to capture: those of the batch, but for what input_spec leaves open."""
@@ -214,6 +243,7 @@ class CompiledStep:
         return self._rate[1]
 
     def _capture(self, batch):
+        """The Program of a step, and what it fetches: the loss, and what attributes are set to (see tensors_left)."""
         optimizer = self.optimizer
         optimizer._make_all_states()  # before recording: they outlive the step
         parameters = [p for p in optimizer._all_params() if not p.stop_gradient]
@@ -229,6 +259,7 @@ class CompiledStep:
                 with noting_reads() as self._reads:
                     try:
                         value = self._value(inputs)
+                        self._left, extra = tensors_left([value])
                     finally:
                         self._written = self._reads.settle(put_back=False)
                 _core.backward(value, None, False)
@@ -244,7 +275,7 @@ class CompiledStep:
             layer._begin_step()
             layer._exchange.average(program, gradients)
         self._exchanging = exchanging
-        return program, [value]
+        return program, [value, *extra]
 
     def _value(self, inputs):
         run = call(self.model)

@@ -77,7 +77,6 @@ class AdamW(Adam):
                 f"{type(lr_ratio).__name__}."
                 " Do this: pass a function that gives a factor for a parameter."
             )
-        self._weight_decay = weight_decay
         self._lr_ratio = lr_ratio
         self._apply_decay_param_fun = apply_decay_param_fun
         unsupported(
@@ -97,6 +96,8 @@ class AdamW(Adam):
             amsgrad=amsgrad,
             name=name,
         )
+        self._weight_decay = weight_decay
+        self._kept_options += ("weight_decay",)
 
     def sharded_state_dict(self, model_sharded_state_dict):
         """The accumulators, each with where in the whole it lies, under names of the model.
@@ -135,11 +136,17 @@ class AdamW(Adam):
             return super()._lr_scales(params)
         return [lr_scale(p) * float(self._lr_ratio(p)) for p in params]
 
+    def _said_by(self, params):
+        ratio = self._lr_ratio
+        ratios = () if ratio is None else [float(ratio(p)) for p in params]
+        return super()._said_by(params), ratios
+
     def _decays(self, options, batch):
         decides = self._apply_decay_param_fun
         decays = decays_of(
             batch,
             float(options["weight_decay"]),
             lambda p: decides is None or decides(p.name),
+            decides,
         )
         return decays if any(decays) else ()

@@ -60,6 +60,10 @@ def as_regularizer(label, weight_decay):
     return weight_decay
 
 
+def _marks(options):
+    return options["weight_decay"], options.get("learning_rate", 1.0)
+
+
 class ParameterGroups:
     """The groups of one optimizer.
 
@@ -129,6 +133,14 @@ class ParameterGroups:
         self._mark(params, group)
         self.dicts.append(group)
         self.groups.append(Group(params, group))
+        self.groups[-1].marked = _marks(group)
+
+    def look_again(self):
+        """Gives parameters the rate and the regularizer that their groups have now, where a program has set others."""
+        for group in self.groups:
+            if group.marked != _marks(group.options):
+                self._mark(group.params, group.options)
+                group.marked = _marks(group.options)
 
     def _mark(self, params, options):
         """Parameters carry the rate and the regularizer of their group."""

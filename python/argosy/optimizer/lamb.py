@@ -85,6 +85,7 @@ class Lamb(Optimizer):
             batch,
             float(options["lamb_weight_decay"]),
             lambda p: excludes is None or not excludes(p),
+            excludes,
         )
         return (
             options["beta1"],

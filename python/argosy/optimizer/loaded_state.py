@@ -2,7 +2,10 @@
 
 import re
 
+from argosy import _core
+from argosy import tensor as _tensor
 from argosy._support import dtype_name
+from argosy.autograd import no_grad
 
 
 def find_key(state, full_name, base):
@@ -59,3 +62,35 @@ def accumulators_in(state, parameters, kinds):
     names = "|".join(re.escape(p.name) for p in parameters)
     ours = re.compile(rf"(?:{names})_(?:{'|'.join(map(re.escape, kinds))})_\d+")
     return {key: value for key, value in state.items() if ours.fullmatch(key)}
+
+
+def take_values(optimizer, state):
+    """(accumulator, its value) of all that there are, taken out of `state`."""
+    values = []
+    for name, by_param in optimizer._accumulators.items():
+        for param_name, tensor in by_param.items():
+            full_name = optimizer._state_names[name][param_name]
+            key = find_key(state, full_name, full_name.rsplit("_", 1)[0])
+            if key is None:
+                raise AssertionError(
+                    f"[set_state_dict] '{full_name}' is missing: the state has "
+                    f"{list(state)[:6]}. Do this: load a state of the same model and "
+                    "optimizer class."
+                )
+            values.append((tensor, optimizer._fitting(tensor, state.pop(key), full_name, name)))
+    return values
+
+
+def load_masters(optimizer, masters):
+    """Copies of parameters in float32 become those of a loaded state."""
+    for name, value in masters.items():
+        with no_grad():
+            if name in optimizer._master_weights:
+                optimizer._master_weights[name].copy_(value)
+                continue
+            tensor = _tensor.to_tensor(value).astype(_core.float32)
+            tensor = tensor.clone() if tensor is value else tensor
+        tensor.stop_gradient = True
+        tensor.name = getattr(value, "name", None) or name + "_fp32_master_0"
+        optimizer._master_weights[name] = tensor
+    optimizer._groups.forget_batches()

@@ -62,11 +62,11 @@ def _number(value):
     return float(value) if isinstance(value, Tensor) else value
 
 
-def decays_of(batch, coefficient, applies):
+def decays_of(batch, coefficient, applies, decides):
     """The decay of each parameter of a batch: `coefficient` where applies(parameter), else 0. Kept
-    until the coefficient changes."""
+    until the coefficient, or `decides` that applies() asks, is another one."""
     known = batch.extra.get("decays")
-    if known is None or known[0] != coefficient:
+    if known is None or known[0] != coefficient or known[1] is not decides:
         decays = [coefficient if applies(p) else 0.0 for p in batch.params]
-        known = batch.extra["decays"] = (coefficient, decays)
-    return known[1]
+        known = batch.extra["decays"] = (coefficient, decides, decays)
+    return known[2]

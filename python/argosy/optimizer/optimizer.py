@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from argosy import _core
 from argosy import tensor as _tensor
-from argosy._capturing import note_computed
+from argosy._capturing import note_computed, reads_of_thread
 from argosy._core import Tensor
 from argosy._dtypes import SIXTEEN_BIT
 from argosy._framework import in_static_mode
@@ -27,7 +27,7 @@ from argosy.base import static_parameter, unique_name
 
 from . import plan
 from .groups import ParameterGroups, as_regularizer, check_clip, check_parameters
-from .loaded_state import accumulators_in, find_key, fitting
+from .loaded_state import accumulators_in, find_key, fitting, load_masters, take_values
 from .lr import LambdaDecay, LRScheduler
 from .records import Group
 from .summary import update_summaries
@@ -88,6 +88,7 @@ class Optimizer:
     _decoupled_decay = False
     _op = None
     _specs = ()
+    _kept_options = ()  # see _keep_options
     _options = ()  # what _hyper takes from a group's options, in the order of the op's arguments
 
     def __init__(
@@ -146,6 +147,7 @@ class Optimizer:
         """Keeps arguments that parameter groups may set differently, before the constructor runs;
         each is an attribute too."""
         self._default_dict = options
+        self._kept_options = tuple(options)
         for name, value in options.items():
             setattr(self, f"_{name}", value)
 
@@ -166,11 +168,16 @@ class Optimizer:
         self._groups.add(param_group)
 
     def _current_groups(self):
-        """The groups; where none were given, one of what ``_parameter_list`` and ``_grad_clip`` are
-        now, since programs assign to these."""
-        if not self._groups.given:
+        """The groups, as they are now; where none were given, one of what ``_parameter_list``, ``_grad_clip``,
+        ``_beta1`` and the like are now, since programs assign to these."""
+        if self._groups.given:
+            self._groups.look_again()
+        else:
             self._groups.groups[0].params = self._parameter_list
-            self._default_dict["grad_clip"] = self._grad_clip
+            options = self._default_dict
+            options["grad_clip"] = self._grad_clip
+            for name in self._kept_options:
+                options[name] = getattr(self, "_" + name)
         return self._groups.groups
 
     def _all_params(self):
@@ -471,49 +478,20 @@ class Optimizer:
             )
         masters = state.pop("master_weights", None)
         with no_grad():
-            values = self._take_values(state)
+            values = take_values(self, state)
         # From here on nothing is refused.
         if scheduled and lr_state is not None:
             scheduler.set_state_dict(lr_state)
         if masters:
-            self._load_masters(masters)
+            load_masters(self, masters)
         self._accumulators_holder = state
         self._warned_unmatched = False
         with no_grad():
             for tensor, value in values:
                 tensor.set_value(value)
 
-    def _take_values(self, state):
-        """(accumulator, its value) of all that there are, taken out of `state`."""
-        values = []
-        for name, by_param in self._accumulators.items():
-            for param_name, tensor in by_param.items():
-                full_name = self._state_names[name][param_name]
-                key = find_key(state, full_name, full_name.rsplit("_", 1)[0])
-                if key is None:
-                    raise AssertionError(
-                        f"[set_state_dict] '{full_name}' is missing: the state has "
-                        f"{list(state)[:6]}. Do this: load a state of the same model and "
-                        "optimizer class."
-                    )
-                values.append((tensor, self._fitting(tensor, state.pop(key), full_name, name)))
-        return values
-
     set_dict = set_state_dict
     load_state_dict = set_state_dict
-
-    def _load_masters(self, masters):
-        for name, value in masters.items():
-            with no_grad():
-                if name in self._master_weights:
-                    self._master_weights[name].copy_(value)
-                    continue
-                tensor = _tensor.to_tensor(value).astype(_core.float32)
-                tensor = tensor.clone() if tensor is value else tensor
-            tensor.stop_gradient = True
-            tensor.name = getattr(value, "name", None) or name + "_fp32_master_0"
-            self._master_weights[name] = tensor
-        self._groups.forget_batches()
 
     def get_opti_var_name_list(self):
         """Names of all accumulators made so far.
@@ -638,6 +616,7 @@ class Optimizer:
             params, grads = _core.gradients_of(group.params)
             if params:
                 self._update(group, params, grads, rate)
+        self._note_settings()
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
         """Makes one update from the gradients that ``loss.backward()`` left; for a loss of a
@@ -700,6 +679,7 @@ class Optimizer:
         if rest:
             group = Group([p for p, _ in rest], self._default_dict)
             self._update(group, group.params, [g for _, g in rest], rate)
+        self._note_settings()
 
     def _apply_optimize(self, loss, startup_program, params_grads):
         """apply_gradients for a loss of a Program, whose new state begins in another one.
@@ -730,7 +710,7 @@ class Optimizer:
         if self._op is None:
             self._update_one_by_one(params, grads)
             return
-        batch = plan.batch_of(group, params, self._make_batch)
+        batch = self._batch(group, params)
         if batch.others:
             with no_grad():
                 for i, regularizer in batch.others:
@@ -760,11 +740,32 @@ class Optimizer:
             masters = [
                 self._create_master_weight(p) if self._needs_master(p) else p for p in params
             ]
-        terms = plan.regularization(params, self.regularization)
-        return plan.Batch(params, states, masters, self._lr_scales(params), terms)
+        return plan.Batch(params, states, masters)
+
+    def _batch(self, group, params):
+        """The group's batch of these parameters, as they and the optimizer are now."""
+        batch = plan.batch_of(group, params, self._make_batch)
+        said = self._said_by(params)
+        if said != batch.said:
+            batch.l1, batch.l2, batch.others = plan.regularization(params, self.regularization)
+            batch.lr_scales = self._lr_scales(params)
+            batch.said = said
+        return batch
+
+    def _said_by(self, params):
+        return plan.said_by(params, self.regularization)
 
     def _lr_scales(self, params):
         return plan.unless_all(1.0, [plan.lr_scale(p) for p in params])
+
+    def _settings(self):
+        """A Program that has recorded an update holds as long as this is the same."""
+        return plan.settings_of(self)
+
+    def _note_settings(self):
+        """Tells the capture under way, if any, what its update depends on."""
+        if reads_of_thread() is not None:
+            note_computed(self, self._settings, "settings")
 
     def _make_all_states(self):
         """Makes the states of all trained parameters, which otherwise the first step does."""

@@ -9,17 +9,16 @@ __all__ = []
 
 class Batch:
     """What one call of an optimizer op takes: parallel lists over parameters, empty where they say
-    nothing. others: (position, regularizer) of terms that the op does not know. extra: what a
-    subclass keeps."""
+    nothing. others: (position, regularizer) of terms that the op does not know; these, l1, l2 and
+    lr_scales were made of `said`. extra: what a subclass keeps."""
 
-    __slots__ = ("params", "states", "masters", "lr_scales", "l1", "l2", "others", "extra")
+    __slots__ = ("params", "states", "masters", "lr_scales", "l1", "l2", "others", "said", "extra")
 
-    def __init__(self, params, states, masters, lr_scales, terms):
+    def __init__(self, params, states, masters):
         self.params = params
         self.states = states
         self.masters = masters
-        self.lr_scales = lr_scales
-        self.l1, self.l2, self.others = terms
+        self.said = None
         self.extra = {}
 
 
@@ -34,6 +33,15 @@ def batch_of(group, params, make):
             batch = group.batches[key] = make(group, params)
         group.last = batch
     return batch
+
+
+def said_by(params, default):
+    """What parameters say of their rates and regularizers, compared by ==: it may change between updates."""
+    attrs = [getattr(p, "optimize_attr", None) for p in params]
+    own = [getattr(p, "regularizer", None) for p in params]
+    coefficients = [getattr(r, "_coeff", None) for r in (default, *own) if r is not None]
+    rates = [a.get("learning_rate", 1.0) if a else 1.0 for a in attrs]
+    return rates, own, default, coefficients
 
 
 def lr_scale(param):
@@ -66,3 +74,27 @@ def regularization(params, default):
         elif regularizer is not None:
             others.append((i, regularizer))
     return unless_all(0.0, l1), unless_all(0.0, l2), others
+
+
+def settings_of(optimizer):
+    """What an optimizer, its groups and their parameters say of an update: (numbers, lists of such and functions,
+    which == compares; objects and what is in them now, to be looked into)."""
+    plain, objects = [], []
+    for group in optimizer._current_groups():
+        params = [p for p in group.params if not p.stop_gradient]
+        clip = group.options["grad_clip"]
+        plain.append([*map(id, params)])
+        if clip is not None:
+            plain.append([getattr(p, "need_clip", True) for p in params])
+            objects.append((type(clip), getattr(clip, "__dict__", None)))
+        if optimizer._op is None:
+            plain.append(optimizer._said_by(params))
+        elif params:
+            batch = optimizer._batch(group, params)
+            plain += batch.lr_scales, batch.l1, batch.l2, optimizer._hyper(group.options, batch)
+            objects += [(i, r, getattr(r, "__dict__", None)) for i, r in batch.others]
+    if optimizer._op is None:
+        numbers = {k: v for k, v in vars(optimizer).items() if type(v) in (int, float, bool, str)}
+        numbers.pop("_learning_rate", None)
+        plain.append(numbers)
+    return plain, objects

@@ -41,12 +41,13 @@ class Spec:
 
 class Group:
     """Parameters that share options, and the batches made so far, by the ids of their parameters:
-    which of them have a gradient may change from step to step."""
+    which of them have a gradient may change from step to step. marked: what parameters carry of the options."""
 
-    __slots__ = ("params", "options", "batches", "last")
+    __slots__ = ("params", "options", "batches", "last", "marked")
 
     def __init__(self, params, options):
         self.params = params
         self.options = options
         self.batches = {}
         self.last = None
+        self.marked = None

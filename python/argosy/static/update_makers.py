@@ -93,7 +93,15 @@ def _lars(given):
         given.attribute("lars_weight_decay", [0.0005]),
         given.attribute("epsilon", 0.0),
     )
-    groups = [given.all(name) for name in ("Param", "Grad", "Velocity", "LearningRate")]
+    names = ("Param", "Grad", "Velocity", "LearningRate")
+    groups = [given.all(name) for name in names]
+    many = len(groups[0])
+    for name, found in (*zip(names, groups), ("lars_weight_decay", decays)):
+        if len(found) != many:
+            raise ValueError(
+                f"[lars_momentum] {name}: expected as many as there are parameters, {many}, got {len(found)}. Do this:"
+                " give one for each."
+            )
     params, velocities = [], []
     for param, grad, velocity, rate, decay in zip(*groups, decays):
         sizes = _norm(param), _norm(grad)

@@ -9,7 +9,7 @@ import functools
 
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import alias, into, overwrite
+from argosy._support import alias, into, overwrite, tells
 from argosy.tensor.registry import GENERATED, method
 from argosy.tensor.search import put_along_axis, take_along_axis
 from argosy.tensor.spellings import dimension_first
@@ -54,6 +54,7 @@ scatter_ = method(_or_along(_generated.scatter_, _scatter_along_, _OF_SCATTER), 
 @method
 @dimension_first
 @alias(input="x", dim="axis", source="value")
+@tells("add_slices")
 def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
     """A copy of x with alpha * value added to some of its entries along an axis.
 

@@ -6,7 +6,7 @@ import operator
 from argosy import _core
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
-from argosy._support import ArgumentError, alias, check_choice, into, need_tensor, sizes_of
+from argosy._support import ArgumentError, alias, check_choice, into, need_tensor, sizes_of, tells
 from argosy.tensor.decompositions import _adjoint, _need_matrices, _swap, svdvals
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import method
@@ -193,7 +193,7 @@ def matrix_power(x, n, name=None):
         [[1.0, 3.0], [0.0, 1.0]]
     """
     try:
-        n = operator.index(n)
+        n = operator.index(None if isinstance(n, bool) else n)
     except TypeError:
         raise TypeError(
             f"(InvalidType) [matrix_power] n must be an int, got {type(n).__name__}."
@@ -223,6 +223,7 @@ def matrix_power(x, n, name=None):
 
 @method
 @alias(input="x")
+@tells("diagonal", "sum")
 def trace(x, offset=0, axis1=0, axis2=1, name=None):
     """Sums along diagonals.
 

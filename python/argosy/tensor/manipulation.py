@@ -1,10 +1,23 @@
 """Shape and placement functions whose arguments need Python; parting.py has those that cut and join."""
 
 from argosy import _core
+from argosy._capturing import capturing
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._framework import in_dynamic_mode, in_static_mode
-from argosy._support import ArgumentError, alias, into, need_tensor, need_type, overwrite, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alias,
+    into,
+    listed,
+    need_tensor,
+    need_type,
+    overwrite,
+    sizes_of,
+    tells,
+    whole_number,
+    whole_numbers,
+)
 from argosy.tensor.parting import _END, _axis
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import numbers_of, sizes_one_by_one
@@ -12,13 +25,14 @@ from argosy.tensor.spellings import numbers_of, sizes_one_by_one
 _DTYPES = (_core.dtype, str)
 
 
-def _ints(value):
+def _ints(op, name, value):
     if hasattr(value, "tolist"):  # a tensor or an array
         value = value.tolist()
-    return [int(v) for v in value] if isinstance(value, (list, tuple)) else int(value)
+    return whole_numbers(op, name, value)
 
 
 @method
+@tells("transpose")
 def moveaxis(x, source, destination, name=None):
     """Moves axes to other places; those that are not named keep their order. Also called movedim.
 
@@ -38,8 +52,8 @@ def moveaxis(x, source, destination, name=None):
         paddle.Size([3, 4, 2])
     """
     rank = x.ndim
-    source = [source] if isinstance(source, int) else list(source)
-    destination = [destination] if isinstance(destination, int) else list(destination)
+    source = listed(whole_numbers("moveaxis", "source", source))
+    destination = listed(whole_numbers("moveaxis", "destination", destination))
     if len(source) != len(destination):
         raise ArgumentError(
             f"[moveaxis] source and destination must be equally long, got {len(source)} and "
@@ -152,7 +166,7 @@ def unflatten(x, axis, shape, name=None):
         paddle.Size([2, 3, 2])
     """
     axis = _axis("unflatten", axis, x, ArgumentError)
-    shape = numbers_of(shape)
+    shape = numbers_of("unflatten", "shape", shape)
     if not any(isinstance(s, Tensor) for s in shape) and -1 not in (*shape, x.shape[axis]):
         total = 1
         for size in shape:
@@ -296,7 +310,7 @@ def slice(input, axes, starts, ends):  # noqa: A001
         >>> argosy.slice(argosy.arange(12).reshape([3, 4]), [0, 1], [0, 1], [2, -1]).tolist()
         [[1, 2], [5, 6]]
     """
-    return _ops.slice(input, _ints(axes), starts, ends)
+    return _ops.slice(input, _ints("slice", "axes", axes), starts, ends)
 
 
 @method
@@ -317,7 +331,8 @@ def strided_slice(x, axes, starts, ends, strides, name=None):
         >>> argosy.strided_slice(argosy.arange(6), [0], [1], [6], [2]).tolist()
         [1, 3, 5]
     """
-    return _ops.slice(x, _ints(axes), starts, ends, _ints(strides))
+    axes, strides = _ints("strided_slice", "axes", axes), _ints("strided_slice", "strides", strides)
+    return _ops.slice(x, axes, starts, ends, strides)
 
 
 @method
@@ -339,7 +354,8 @@ def slice_scatter(x, value, axes, starts, ends, strides, name=None):
         >>> argosy.slice_scatter(argosy.zeros([5]), argosy.ones([2]), [0], [1], [5], [2]).tolist()
         [0.0, 1.0, 0.0, 1.0, 0.0]
     """
-    return _ops.set_slice(x, value, _ints(axes), starts, ends, _ints(strides))
+    axes, strides = _ints("slice_scatter", "axes", axes), _ints("slice_scatter", "strides", strides)
+    return _ops.set_slice(x, value, axes, starts, ends, strides)
 
 
 @method
@@ -362,8 +378,8 @@ def crop(x, shape=None, offsets=None, name=None):
         >>> argosy.crop(argosy.arange(9).reshape([3, 3]), [2, -1], [1, 1]).tolist()
         [[4, 5], [7, 8]]
     """
-    shape = [-1] * x.ndim if shape is None else numbers_of(shape)
-    offsets = [0] * x.ndim if offsets is None else numbers_of(offsets)
+    shape = [-1] * x.ndim if shape is None else numbers_of("crop", "shape", shape)
+    offsets = [0] * x.ndim if offsets is None else numbers_of("crop", "offsets", offsets)
     if len(shape) != x.ndim or len(offsets) != x.ndim:
         raise ValueError(
             f"(InvalidArgument) [crop] shape and offsets: expected {x.ndim} entries each, one for each "
@@ -408,6 +424,9 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     need_tensor("repeat_interleave", "x", x)
     if axis is None:
         x, axis = _ops.flatten(x), 0
+    axis = whole_number("repeat_interleave", "axis", axis)
+    if not isinstance(repeats, Tensor):
+        repeats = _ints("repeat_interleave", "repeats", repeats)
     if x._symbolic and isinstance(repeats, int) and -x.ndim <= axis < x.ndim and repeats >= 0:
         # Sizes are known while a Program is built.
         axis = range(x.ndim)[axis]
@@ -416,7 +435,7 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     else:
         if not isinstance(repeats, Tensor):
             repeats = _core.to_tensor(repeats, "int64", True)
-        result = _ops.repeat_interleave(x, repeats, int(axis))
+        result = _ops.repeat_interleave(x, repeats, axis)
     if output_size is not None and result.shape[axis] not in (-1, output_size):
         raise ValueError(
             "[repeat_interleave] output_size must be the sum of repeats: expected"
@@ -469,6 +488,7 @@ def rot90(x, k=1, axes=(0, 1), name=None):
 
 
 @method
+@tells("diagonal", "diag_embed", "diagonal_scatter")
 def diag(x, offset=0, padding_value=0, name=None):
     """A matrix with a given diagonal, or the diagonal of a matrix.
 
@@ -506,6 +526,7 @@ def diag(x, offset=0, padding_value=0, name=None):
 
 
 @method
+@tells("diag_embed")
 def diagflat(x, offset=0, name=None):
     """A matrix with all elements of x on a diagonal.
 
@@ -660,11 +681,14 @@ def _may_be_written(output, x):
     """Whether assign writes x into output's memory, so that views of output show it."""
     return (
         output is not None
-        and in_dynamic_mode()
-        and not (output._symbolic or x._symbolic)
+        and (capturing() or (in_dynamic_mode() and not (output._symbolic or x._symbolic)))
         and output.shape == x.shape
         and output.dtype == x.dtype
-        and (output.stop_gradient or not output.is_leaf or not _core.is_grad_enabled())
+        and (
+            output.stop_gradient
+            or not (_core.refuses_recorded_write(output) if output._symbolic else output.is_leaf)
+            or not _core.is_grad_enabled()
+        )
     )
 
 
@@ -779,6 +803,7 @@ def unfold(x, axis, size, step, name=None):
         x = _ops.unsqueeze(x, [0])
     axis = _axis("unfold", axis, x)
     sizes, count = sizes_of(x), -1
+    size, step = whole_number("unfold", "size", size), whole_number("unfold", "step", step)
     known = x.shape[axis] >= 0
     if known and (not 0 <= size <= x.shape[axis] or step <= 0):
         raise ValueError(

@@ -118,6 +118,9 @@ def _register_backward_hook(self, hook):
 def retain_grads(self):
     """Keeps the gradient of this tensor, which is no leaf, in `.grad`.
 
+    Raises:
+        NotImplementedError: A function is being captured (jit.to_static then runs it as Python).
+
     Example:
         >>> x = argosy.to_tensor([1.0], stop_gradient=False)
         >>> y = x * 2
@@ -126,6 +129,11 @@ def retain_grads(self):
         >>> y.grad.tolist()
         [4.0]
     """
+    if capturing() and self._symbolic:
+        raise NotImplementedError(
+            "[retain_grads] is called in a function that is captured, whose gradients are those of its arguments and of"
+            " parameters. Do this: call it outside of the function, on what it returns, or do not capture this one."
+        )
     _core.retain_grads(self)
 
 

@@ -11,6 +11,8 @@ from argosy._support import (
     need_tensor,
     only_known,
     sizes_of,
+    tells,
+    whole_number,
 )
 from argosy.tensor.registry import method
 
@@ -19,7 +21,7 @@ _END = 2**63 - 1  # as the end of a slice: whatever the size
 
 def _axis(name, axis, x, error=_core.OutOfRangeError):
     """axis as a number from 0 on."""
-    axis = int(axis)
+    axis = whole_number(name, "axis", axis)
     if not -x.ndim <= axis < x.ndim:
         raise error(
             f"[{name}] axis is out of range: expected {-x.ndim} <= axis < {x.ndim} for a tensor of"
@@ -54,12 +56,13 @@ def split(x, num_or_sections, axis=0, name=None):
             "(InvalidType) [split] num_or_sections: expected an int or a list, got a Tensor. Do this:"
             " pass [*tensor], or tensor.item() for a number of parts."
         )
-    axis = axis if isinstance(axis, Tensor) else int(axis)
+    axis = axis if isinstance(axis, Tensor) else whole_number("split", "axis", axis)
     return _ops.split(x, num_or_sections, axis)
 
 
 @method
 @alias(input="x", dim="axis")
+@tells("split")
 def chunk(x, chunks, axis=0, name=None):
     """Cuts x along an axis into a number of equal parts, as split does.
 
@@ -78,7 +81,9 @@ def chunk(x, chunks, axis=0, name=None):
         >>> [part.tolist() for part in argosy.chunk(argosy.arange(6), 3)]
         [[0, 1], [2, 3], [4, 5]]
     """
-    return _ops.split(x, int(chunks), axis if isinstance(axis, Tensor) else int(axis))
+    chunks = whole_number("chunk", "chunks", chunks)
+    axis = axis if isinstance(axis, Tensor) else whole_number("chunk", "axis", axis)
+    return _ops.split(x, chunks, axis)
 
 
 @method

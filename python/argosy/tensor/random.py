@@ -7,7 +7,7 @@ from argosy._capturing import capturing, reads_of_thread
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._programs import mode
-from argosy._support import alias, need_tensor, overwrite, place, sizes, sizes_of
+from argosy._support import alias, need_tensor, overwrite, place, sizes, sizes_of, tells
 from argosy.device.place import checked_place
 from argosy.tensor.registry import method
 
@@ -51,6 +51,7 @@ def uniform(
 
 
 @sizes
+@tells("uniform")
 def rand(
     shape,
     dtype=None,
@@ -87,6 +88,7 @@ def rand(
 
 
 @sizes
+@tells("gaussian")
 def randn(
     shape,
     dtype=None,
@@ -147,6 +149,7 @@ def gaussian(shape, mean=0.0, std=1.0, seed=0, dtype=None, name=None):
 
 
 @alias(size="shape")
+@tells("gaussian")
 def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
     """A tensor of numbers drawn from normal distributions.
 

@@ -16,6 +16,7 @@ from argosy._support import (
     no_effect,
     overwrite,
     sizes_of,
+    tells,
 )
 from argosy.tensor.registry import method
 
@@ -25,6 +26,7 @@ _SORTED = "the elements are sorted anyway"
 
 
 @method
+@tells("sort_with_index")
 def sort(x, axis=-1, descending=False, stable=False, name=None):
     """Sorts x along an axis; nan counts as the largest number.
 
@@ -49,6 +51,7 @@ def sort(x, axis=-1, descending=False, stable=False, name=None):
 
 @method
 @alias(input="x", dim="axis")
+@tells("sort_with_index")
 def argsort(x, axis=-1, descending=False, stable=False, name=None):
     """Where the elements of sort(x) come from.
 
@@ -140,12 +143,19 @@ def where(condition, x=None, y=None, name=None, *, out=None):
             f"[where] condition: expected a bool tensor, got {condition.dtype}. Do this: compare it"
             " with something, or cast it with .astype('bool')."
         )
-    like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
-    if isinstance(x, Tensor) and isinstance(y, Tensor):
+    if not _is_number(x) and not _is_number(y):
         _check_mixed(x, y)
-    x, y = _same_dtype(x, y, like)
+    x, y = _same_dtype(x, y)
     result = _ops.where_select(condition, x, y)
     return into(out, result)
+
+
+where._takes_made_numbers = True
+
+
+def _is_number(x):
+    """Whether it is a Python number, or stands for one in a captured function."""
+    return not isinstance(x, Tensor) or getattr(x, "_stands_for_number", False)
 
 
 def _check_mixed(x, y):
@@ -160,13 +170,13 @@ def _check_mixed(x, y):
         )
 
 
-def _same_dtype(x, y, like):
+def _same_dtype(x, y):
     """Two operands as tensors of their common dtype; Python numbers are weak."""
-    if like is None:
+    if _is_number(x) and _is_number(y):
         x, y = _core.to_tensor(x, None, True), _core.to_tensor(y, None, True)
-    if not isinstance(x, Tensor):
+    if _is_number(x):
         x = _ops.add(_ops.zeros([], y.dtype), x)
-    if not isinstance(y, Tensor):
+    if _is_number(y):
         y = _ops.add(_ops.zeros([], x.dtype), y)
     if x.dtype != y.dtype:
         common = _ops.add(_ops.zeros([], x.dtype), _ops.zeros([], y.dtype)).dtype
@@ -227,6 +237,7 @@ def nonzero(x, as_tuple=False, *, out=None):
 
 
 @method
+@tells("unique_all")
 def unique(
     x,
     return_index=False,
@@ -259,12 +270,13 @@ def unique(
     if sorted is not True:
         no_effect("unique", _SORTED, sorted=(sorted, True))
     only = not (return_index or return_inverse or return_counts)
-    out, index, inverse, counts = _ops.unique_all(x, False, _axis(axis), dtype, only)
+    out, index, inverse, counts = _ops.unique_all(x, False, _axis("unique", axis), dtype, only)
     return _with(out, (index, return_index), (inverse, return_inverse), (counts, return_counts))
 
 
 @method
 @alias(input="x", dim="axis")
+@tells("unique_all", "unique")
 def unique_consecutive(
     x, return_inverse=False, return_counts=False, axis=None, dtype="int64", name=None
 ):
@@ -285,7 +297,9 @@ def unique_consecutive(
         [1, 2, 1]
     """
     only = not (return_inverse or return_counts)
-    out, _, inverse, counts = _ops.unique_all(x, True, _axis(axis), dtype, only)
+    out, _, inverse, counts = _ops.unique_all(
+        x, True, _axis("unique_consecutive", axis), dtype, only
+    )
     return _with(out, (inverse, return_inverse), (counts, return_counts))
 
 
@@ -295,14 +309,20 @@ def _with(out, *others):
     return (out, *wanted) if wanted else out
 
 
-def _axis(axis):
+def _axis(name, axis):
+    """A list of one axis is that one."""
     if isinstance(axis, (list, tuple)):
+        if len(axis) > 1:
+            raise ArgumentError(
+                f"[{name}] axis: expected one int, got {list(axis)}. Do this: name one axis, or none."
+            )
         return axis[0] if axis else None
     return axis
 
 
 @method
 @alias(input="arr", dim="axis")
+@tells("take_along", "expand")
 def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
     """Takes arr[.., indices[..], ..] along an axis. Also called take_along_dim.
 
@@ -370,6 +390,7 @@ def _fitting(values, indices):
 
 
 @method
+@tells("put_along", "combine_along", "expand")
 def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True):
     """A copy of arr with values written, or combined with what is there, at arr[.., indices[..], ..].
 
@@ -562,7 +583,7 @@ def index_put_(x, indices, value, accumulate=False, name=None):
 def _filled_axis(x, axis):
     need_tensor("index_fill", "x", x)
     try:
-        place = operator.index(axis)
+        place = x.ndim if isinstance(axis, bool) else operator.index(axis)
     except TypeError:
         place = x.ndim
     if not -x.ndim <= place < x.ndim:

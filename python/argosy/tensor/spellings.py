@@ -5,7 +5,7 @@ import functools
 
 from argosy._core import Tensor
 from argosy._generated import tensor as _generated
-from argosy._support import alias, alone, missing
+from argosy._support import alias, missing, whole_number
 from argosy.tensor.registry import GENERATED, method
 
 _ABSENT = object()
@@ -156,12 +156,14 @@ def apply_(self, func):
     return self
 
 
-def numbers_of(value):
-    """The elements of a list or vector: numbers where they are known."""
+def numbers_of(op, name, value):
+    """The elements of a list or vector, an argument of a function: numbers where they are known."""
     if isinstance(value, Tensor):
         if value._symbolic:
             return [value[i] for i in range(value.shape[0])]
         value = value.tolist()
     if not hasattr(value, "__len__") or getattr(value, "shape", None) == ():
         value = [value]
-    return [v if isinstance(v, Tensor) and v._symbolic else int(alone(v)) for v in value]
+    return [
+        v if isinstance(v, Tensor) and v._symbolic else whole_number(op, name, v) for v in value
+    ]

@@ -79,6 +79,7 @@ std::shared_ptr<comm::Engine> connect_host(const comm::net::TcpOptions& o,
   for (int r = 0; r < o.size; ++r) {
     if (hosts[static_cast<size_t>(r)] != o.host) continue;
     if (r == o.rank) shm.rank = shm.size;
+    if (!shm.size) shm.first = r;
     ++shm.size;
   }
   if (shm.size < 2) return nullptr;
@@ -88,6 +89,7 @@ std::shared_ptr<comm::Engine> connect_host(const comm::net::TcpOptions& o,
   shm.token = o.token;
   shm.host = o.host;
   shm.seconds = o.seconds;
+  shm.several_hosts = true;
   return comm::connect_shm(shm);
 }
 
@@ -97,7 +99,13 @@ std::shared_ptr<ProcessGroup> connect(const comm::net::TcpOptions& o, comm::Algo
   comm::Mesh::model();  // a wrong one is an error here, before others wait for this rank
   comm::net::Meeting met = comm::net::meet(o);
   auto host = always_tcp ? nullptr : connect_host(o, met.hosts);
-  if (host && host->size() == o.size) return ProcessGroup::world(std::move(host), o.seconds);
+  if (host && host->size() == o.size) {
+    // Nothing more goes through the store: one that is for this job alone ends when all have said
+    // so, and the next job can have its port.
+    met.store->watch(o.rank, {});
+    met.store->bye();
+    return ProcessGroup::world(std::move(host), o.seconds);
+  }
   auto network = comm::net::connect_tcp_network(o, std::move(met.store));
   std::shared_ptr<comm::Channel> channel;
   if (always_tcp)
@@ -270,7 +278,7 @@ PyObject* f_watch(Args a) {
   const int rank = to_whole(a[1]);
   auto watch = std::make_shared<Watch>();
   StoreClient::Listener listener;
-  listener.gone = [watch](int gone) {
+  listener.gone = [watch](int gone, bool) {
     MutexLock lock(watch->mutex);
     watch->gone.insert(gone);
   };

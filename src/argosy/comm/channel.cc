@@ -1,5 +1,6 @@
 #include "argosy/comm/channel.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "argosy/comm/choice.h"
@@ -50,6 +51,16 @@ const char* remedy(Failure failure) {
   }
 }
 
+const char* remedy_of_silence() {
+  return " Do this: see whether that process is stopped, and the network to its host.";
+}
+
+double silence_of(const Channel& channel, const std::vector<int>& world_ranks) {
+  double least = 1e9;
+  for (const int r : world_ranks) least = std::min(least, channel.silence(r));
+  return world_ranks.empty() ? 0 : least;
+}
+
 std::string text_of_waiting(const Channel& channel, const Header& what, Failure failure,
                             const std::vector<int>& late, const std::vector<int>& here,
                             double seconds) {
@@ -58,14 +69,18 @@ std::string text_of_waiting(const Channel& channel, const Header& what, Failure 
   m << '[' << name_of(what.kind) << "] collective " << what.sequence << " of group "
     << channel.number() << ", " << describe(what) << ": expected all of its " << channel.size()
     << " ranks, but rank" << (several ? "s " : " ") << list_of(late);
-  if (failure == Failure::lost)
+  const double silent = failure == Failure::lost ? silence_of(channel, late) : 0;
+  if (silent > 0)
+    m << (several ? " have" : " has") << " been silent for " << silent << " s." << channel.cause()
+      << remedy_of_silence();
+  else if (failure == Failure::lost)
     m << (several ? " have" : " has") << " ended.";
   else if (failure == Failure::closed)
     m << (several ? " have" : " has") << " ended, or destroyed the group.";
   else
     m << (several ? " have" : " has") << " not come within " << seconds << " s; waiting: rank "
       << list_of(here) << '.';
-  m << channel.cause() << remedy(failure);
+  if (!(silent > 0)) m << channel.cause() << remedy(failure);
   return m.str();
 }
 

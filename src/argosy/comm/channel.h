@@ -86,6 +86,9 @@ class ARGOSY_API Channel {
   virtual bool left(int rank) const = 0;
   // Whether its process has ended. May cost a system call.
   virtual bool gone(int rank) const = 0;
+  // Of one that is gone, by its number among all: for how many seconds nothing was heard of it;
+  // 0: its process has ended.
+  virtual double silence(int) const { return 0; }
   // What failures of other ranks may be explained by: the first one of the group of all.
   virtual std::string cause() const = 0;
 
@@ -109,7 +112,10 @@ ARGOSY_API void set_idle_hook(void (*hook)());
 ARGOSY_API void idle();
 
 // The last sentence of a failure's text.
-const char* remedy(Failure failure);
+ARGOSY_API const char* remedy(Failure failure);
+ARGOSY_API const char* remedy_of_silence();
+// For how long nothing was heard of any of these; 0: one of them has ended.
+double silence_of(const Channel& channel, const std::vector<int>& world_ranks);
 
 // The texts of failures, alike for all kinds of channels.
 // `late` and `here`: numbers among all ranks.

@@ -34,6 +34,8 @@ class ARGOSY_API Control {
   virtual bool left(uint32_t group, int rank) const = 0;
   // Whether its process has ended, or is silent for so long that it is taken for dead. Cheap.
   virtual bool gone(int rank) const = 0;
+  // For how many seconds it had been silent when it was taken for dead; 0: its process has ended.
+  virtual double silence(int) const { return 0; }
   // What other ranks said before now is known afterwards.
   virtual void refresh() noexcept = 0;
   // This rank waits in a collective of the group, and has for some time.

@@ -305,14 +305,18 @@ void Exchange::check_waiting(bool due) {
 void Exchange::fail_waiting(const Transfer& t, Failure failure) {
   Message m;
   m << name_of_message(*channel_, t) << ": rank " << channel_->world_rank(t.peer);
-  if (failure == Failure::lost)
+  const double silent =
+      failure == Failure::lost ? channel_->silence(channel_->world_rank(t.peer)) : 0;
+  if (silent > 0)
+    m << " has been silent for " << silent << " s.";
+  else if (failure == Failure::lost)
     m << " has ended.";
   else if (failure == Failure::closed)
     m << " has ended, or destroyed the group.";
   else
     m << (t.sending ? " has not received it within " : " has not sent it within ") << t.seconds
       << " s.";
-  m << channel_->cause() << remedy(failure);
+  m << channel_->cause() << (silent > 0 ? remedy_of_silence() : remedy(failure));
   channel_->fail(failure == Failure::closed ? Failure::lost : failure, m.str());
 }
 

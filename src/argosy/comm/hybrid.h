@@ -46,6 +46,7 @@ class ARGOSY_API Hybrid final : public Channel {
   void leave() noexcept override;
   bool left(int rank) const override { return mesh_->left(rank); }
   bool gone(int rank) const override { return mesh_->gone(rank); }
+  double silence(int world_rank) const override { return mesh_->silence(world_rank); }
   std::string cause() const override { return mesh_->cause(); }
 
  private:

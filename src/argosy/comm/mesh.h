@@ -43,6 +43,7 @@ class ARGOSY_API Mesh final : public Channel, public std::enable_shared_from_thi
   void leave() noexcept override;
   bool left(int rank) const override;
   bool gone(int rank) const override;
+  double silence(int world_rank) const override { return control().silence(world_rank); }
   std::string cause() const override;
 
   // For collectives.

@@ -265,10 +265,13 @@ std::shared_ptr<Engine> join_ranks(const ShmOptions& o, Clock::time_point until)
   Fd socket;
   while (!(socket = connect_to(o.name)) || !same_user(socket)) {
     if (Clock::now() > until)
-      fail(Message() << "[init_parallel_env] expected rank 0 at " << o.name
+      fail(Message() << "[init_parallel_env] expected rank " << o.first << " at " << o.name
                      << ", but it has not come within " << o.seconds
-                     << " s; nothing says that the ranks are on several hosts (PADDLE_NNODES)."
-                     << kRemedy);
+                     << (o.several_hosts ? " s, though it said that it is on this host."
+                                           " Do this: see what that process wrote last."
+                                         : " s; nothing says that the ranks are on several hosts "
+                                           "(PADDLE_NNODES).")
+                     << (o.several_hosts ? "" : kRemedy));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   Hello hello;

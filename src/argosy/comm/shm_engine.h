@@ -14,6 +14,8 @@ struct ShmOptions {
   std::string token;  // the job's secret, may be empty
   std::string host;   // what tells hosts apart; this_host() unless somebody knows better
   double seconds = 300;
+  int first = 0;               // which of all ranks of the job rank 0 is, for texts
+  bool several_hosts = false;  // somebody has said that the job has several, and who is on this one
 };
 
 // Processes of one host and one user. The memory is a memfd of rank 0, so it has no name, needs no

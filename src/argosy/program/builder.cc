@@ -263,6 +263,7 @@ Ref<Value> Builder::make_result(Operation& o, const Shape& shape, DType dtype, L
 Operation& Builder::add(std::unique_ptr<Operation> o) {
   o->parent = &top();
   sharing_.erase(o.get());  // said of another one, which is gone
+  copying_.erase(o.get());
   o->role = role;
   o->segment = role == Role::forward ? segment : 0;
   if (user_location) o->location = user_location();
@@ -319,6 +320,7 @@ Tensors Builder::append(const op::OpDef& op, const op::Inputs& in, const void* a
     v->stop = old->stop;
   }
   add(std::move(o));
+  note_form(made);
   for (size_t i = 0; i < outputs; ++i) out.push_back(handle(made.results[i]));
   for (size_t i = 0; i < written.size(); ++i) {
     const Tensor& x = in.flat()[written[i]];

@@ -152,6 +152,9 @@ class ARGOSY_API Builder {
   // is a view of, and other views of that.
   // Whether writes go through the results of the operation to its first operand and back.
   bool is_view(const Operation* o) const;
+  bool may_view(const Operation* o) const;  // by what it is, whatever the strides
+  Tensor form_of(const Ref<Value>& v) const;
+  void note_form(const Operation& o);
   Ref<Value> origin(Ref<Value> v) const;  // what an argument of an open block stands for
   Ref<Value> place_of(const Ref<Value>& v) const;
   Ref<Value> now(const Ref<Value>& place);  // what is in it, wherever that was made
@@ -183,6 +186,8 @@ class ARGOSY_API Builder {
   std::vector<Tensor> numbers_read_;                                  // see note_numbers
   std::set<const TensorImpl*> read_in_blocks_;                        // of them, while one is open
   std::set<const Operation*> sharing_;                                // see pick
+  std::set<const Operation*> copying_;                                // see note_form
+  std::map<const Value*, std::pair<Ref<Value>, Tensor>> forms_;       // of views, not contiguous
   Contents contents_;                                                 // of the main block
   std::map<const Value*, std::pair<Ref<Value>, Ref<Value>>> places_;  // {a value, where it is}
   bool wrote_ = false;                                                // into any place
@@ -194,6 +199,16 @@ class ARGOSY_API Builder {
   struct AsTheyWere {
     explicit AsTheyWere(Builder& b) : builder(b), before(b.follow_) { b.follow_ = false; }
     ~AsTheyWere() { builder.follow_ = before; }
+    Builder& builder;
+    bool before;
+  };
+  bool notes_forms_ = true;
+  // While alive, no view is looked at for how it lies.
+  struct WithoutForms {
+    explicit WithoutForms(Builder& b) : builder(b), before(b.notes_forms_) {
+      b.notes_forms_ = false;
+    }
+    ~WithoutForms() { builder.notes_forms_ = before; }
     Builder& builder;
     bool before;
   };

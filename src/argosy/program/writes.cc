@@ -31,8 +31,49 @@ void point_at(const Tensor& x, const Ref<Value>& v) {
 }
 
 bool Builder::is_view(const Operation* o) const {
+  return may_view(o) && !copying_.count(o);
+}
+
+bool Builder::may_view(const Operation* o) const {
   if (!o) return false;
   return ((o->op->view || o->op->views) && !o->op->apart) || sharing_.count(o);
+}
+
+// --- where eager mode copies ---
+
+// A tensor without data that lies as eager mode would have the value: contiguous, unless it is a
+// view. An unknown size is some number that most sizes divide.
+Tensor Builder::form_of(const Ref<Value>& v) const {
+  constexpr int64_t kSome = 5040;
+  const Ref<Value> place = place_of(v);
+  if (auto it = forms_.find(place.get()); it != forms_.end()) return it->second.second;
+  Shape shape = v->shape;
+  for (int d = 0; d < shape.rank(); ++d)
+    if (shape[d] == kUnknown) shape[d] = kSome;
+  const Tensor form = Tensor::describe(shape, v->dtype);
+  const Tensor* outside = nullptr;
+  for (const Constant& c : p_.constants)
+    if (c.value == place) outside = &c.tensor;
+  for (const StateUse& s : p_.states)
+    if (s.initial == place && s.state->tensor.defined()) outside = &s.state->tensor;
+  const bool strided = outside && outside->has_data() && outside->layout() == Layout::strided &&
+                       outside->shape() == shape;
+  return strided ? form.view(shape, outside->strides()) : form;
+}
+
+// A view op gives a copy where strides do not allow a view (a transposed matrix as a row).
+void Builder::note_form(const Operation& o) {
+  if (!notes_forms_ || !o.op->view || o.op->apart || o.attr_operands || o.operands.empty() ||
+      !o.operands[0] || o.operands[0]->layout != Layout::strided)
+    return;
+  try {
+    const Tensor form = o.op->view(form_of(o.operands[0]), o.attrs.get());
+    if (!form.defined())
+      copying_.insert(&o);
+    else if (!form.impl()->contiguous)
+      forms_[o.results[0].get()] = {o.results[0], form};
+  } catch (const Error&) {  // not for the number that stands for an unknown size
+  }
 }
 
 // --- what is in a place ---
@@ -136,6 +177,8 @@ void Builder::note(const Ref<Value>& place, const Ref<Value>& value, const Ref<V
 // view puts its elements back where they came from, and that of ones says which these are.
 Ref<Value> Builder::written_base(const Ref<Value>& place, const Ref<Value>& base,
                                  const Ref<Value>& to) {
+  // What is computed here lies where the base does.
+  const WithoutForms as_base(*this);
   const Operation& view = *place->producer;
   const bool follows = !keeps_history() || (base->requires_grad && !base->stop);
   op::GradMode eager(op::thread_state.grad_enabled && follows);
@@ -270,7 +313,8 @@ void Builder::move_value(const Tensor& x, const Ref<Value>& before, const Ref<Va
   // An in-place view (reshape_) or cast moves the handle only.
   bool form = before->dtype != to->dtype || before->shape.rank() != to->shape.rank() ||
               before->layout != Layout::strided;
-  if (is_view(to->producer) && place_of(to->producer->operands[0]) == place_of(before)) form = true;
+  if (may_view(to->producer) && place_of(to->producer->operands[0]) == place_of(before))
+    form = true;
   if (before != to && !form) write(place_of(before), to);
   if (!open_.empty()) {
     auto& moved = open_.back().moved;

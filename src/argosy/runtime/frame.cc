@@ -64,7 +64,11 @@ constexpr size_t kKept = 1 << 16;  // bytes of an arena that stays between runs
 
 }  // namespace
 
-Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()), arenas_(p.arenas.size()) {
+Frame::Frame(const Plan& p)
+    : plan(p),
+      states_(p.states.size()),
+      bound_constants_(p.loose.size()),
+      arenas_(p.arenas.size()) {
   slots.reserve(p.slots.size());
   for (const MemorySlot& s : p.slots) {
     Tensor t = Tensor::describe(s.shape, s.dtype, p.arenas[s.home].place);
@@ -201,6 +205,7 @@ const Tensor& Frame::brought(size_t feed, const Tensor& number) {
 
 bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
   scope_ = scope;
+  if (!plan.loose.empty() && !bind_constants()) return false;
   if (!arenas_stay_) take_arenas();
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feeds[i] == kNone) continue;
@@ -241,6 +246,30 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
       continue;
     to.take_content(dense(t) ? *op::contiguous(t).impl() : *t.impl());
   }
+  return true;
+}
+
+// Those whose tensors have other memory, or were written where the slot has a copy.
+bool Frame::bind_constants() {
+  bool moved = false;
+  for (size_t i = 0; i < plan.loose.size(); ++i) {
+    const LooseConstant& c = plan.loose[i];
+    const MemorySlot& slot = plan.slots[c.slot];
+    const TensorImpl& now = *c.tensor.impl();
+    if (now.dtype != slot.dtype || now.layout != slot.layout ||
+        (slot.known && now.shape != slot.shape))
+      return false;
+    if (now.layout != Layout::strided || !now.storage) continue;
+    BoundConstant& before = bound_constants_[i];
+    const bool copied = !now.contiguous || now.place != c.place;
+    if (before.storage == now.storage && before.offset == now.offset &&
+        before.strides == now.strides && (!copied || before.version == c.tensor.version()))
+      continue;
+    before = {now.storage, now.offset, now.strides, c.tensor.version()};
+    slots[c.slot].impl()->take_content(*constant_at(c.tensor, c.place).impl());
+    moved = true;
+  }
+  if (moved) place_views(false);
   return true;
 }
 

@@ -85,6 +85,7 @@ class Frame {
   void take_arena(uint32_t home);
   void drop_arena(uint32_t home);
   void place_views(bool arena);
+  bool bind_constants();
   void drop_arenas();
   void leave_held_arenas();
   void copy(const Copy& c);
@@ -109,6 +110,14 @@ class Frame {
   bool memory_taken_ = false;  // of the steps that run
   std::vector<Tensor> operands_;
   std::vector<Tensor> states_;  // the tensors bound, in order of plan.states
+  // Where the tensor of a constant had its elements when it was bound, in order of plan.loose.
+  struct BoundConstant {
+    Ref<Storage> storage;
+    int64_t offset = 0;
+    Shape strides;
+    uint32_t version = 0;
+  };
+  std::vector<BoundConstant> bound_constants_;
   // The memory of an arena, null between runs if it is large: idle frames of many plans share what
   // the allocator keeps. Nothing outside of a run refers to it.
   struct TakenArena {

@@ -41,13 +41,12 @@ Tensor null_view(const Tensor& t) {
   return Tensor::wrap(nothing, t.shape(), t.strides(), t.dtype(), null, nullptr, [](void*) {});
 }
 
-// A constant as a run on `place` reads it. Null runs read nothing.
-Tensor bound(const Tensor& t, Place place) {
+}  // namespace
+
+Tensor constant_at(const Tensor& t, Place place) {
   const Tensor dense = op::contiguous(t);
   return place.kind == DeviceKind::null ? dense : op::to_place(dense, place);
 }
-
-}  // namespace
 
 // Values that share memory: a slot with all values written into it one after the other, and the
 // views of these.
@@ -681,9 +680,13 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
     return groups_[g].slot;
   };
   for (const Ref<Value>& v : p_.main.arguments) plan_.feeds.push_back(outside(v));
-  for (const program::Constant& c : p_.constants)
-    if (uint32_t slot = outside(c.value); slot != kNone)
-      plan_.constants.emplace_back(slot, bound(c.tensor, places_.of(*c.value)));
+  for (const program::Constant& c : p_.constants) {
+    const uint32_t slot = outside(c.value);
+    if (slot == kNone) continue;
+    const Place place = places_.of(*c.value);
+    plan_.constants.emplace_back(slot, constant_at(c.tensor, place));
+    if (!c.fixed) plan_.loose.push_back({slot, c.tensor, place});
+  }
   // Runs on whatever streams find them there.
   for (const Arena& a : plan_.arenas)
     if (!plan_.constants.empty()) device::synchronize(device::current(a.place));
@@ -737,6 +740,12 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
     s.initial->shape = t.shape();
     s.initial->dtype = t.dtype();
     s.initial->layout = t.layout();
+  }
+  for (const program::Constant& c : p.constants) {
+    if (c.fixed) continue;
+    c.value->shape = c.tensor.shape();
+    c.value->dtype = c.tensor.dtype();
+    c.value->layout = c.tensor.layout();
   }
   prune(p, fetches);
   const auto doubtful = specialize(p, plan->place);

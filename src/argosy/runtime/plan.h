@@ -124,6 +124,17 @@ struct StatePlan {
   Place place;               // where it has to be
 };
 
+// A constant whose tensor somebody may give other memory (`t.data = other`) or, where the slot has
+// a copy of it, write.
+struct LooseConstant {
+  uint32_t slot = kNone;
+  Tensor tensor;
+  Place place;  // where it has to be
+};
+
+// A constant as a run on `place` reads it. Null runs read nothing.
+Tensor constant_at(const Tensor& t, Place place);
+
 struct PlanReport {
   size_t steps = 0, kernels = 0, views = 0, dispatched = 0;
   size_t in_place = 0;     // results that took the memory of an operand
@@ -172,6 +183,7 @@ class ARGOSY_API Plan {
   std::vector<bool> numbers;
   std::vector<StatePlan> states;
   std::vector<std::pair<uint32_t, Tensor>> constants;
+  std::vector<LooseConstant> loose;  // of them, those that count as they are at each run
   std::vector<Arena> arenas;  // one for each place that values are on; the first is that of `place`
   Place place;
 

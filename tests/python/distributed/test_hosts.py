@@ -168,7 +168,7 @@ def test_a_host_that_is_cut_off(tmp_path, cut):
                 rank.process.kill()
         for rank in waiting:
             assert rank.code == 3 and "RankLostError" in rank.text, rank.text
-            assert cut == 0 or "rank 1 has ended" in rank.text, rank.text
+            assert cut == 0 or "rank 1 has been silent for 5 s" in rank.text, rank.text
         until(lambda: not stores_of(token), told="the store is still there")
 
 
@@ -227,6 +227,29 @@ def test_who_comes_while_others_of_the_job_before_are_there():
     environ = {"ARGOSY_COMM_ENGINE": "tcp", "ARGOSY_COMM_TIMEOUT": "60"}
     environ["PADDLE_MASTER"] = f"127.0.0.1:{ports.pick(1)[0]}"
     well(ranks.start("meets_again", 2, environ=environ), 100)
+
+
+def test_ranks_of_one_host_that_met_by_a_store_meet_again_at_once():
+    """They were said to be on two hosts, and are on one: the store has no use any more, and ends."""
+    well(ranks.start("meets_again", 2, environ={"PADDLE_NNODES": "2"}), 100)
+
+
+@pytest.mark.parametrize("way", ["wait-collective", "wait-message"])
+def test_a_rank_that_is_stopped_has_been_silent(tmp_path, way):
+    """It has not ended, and whoever waits for it says what is known."""
+    environ = {"ARGOSY_COMM_ENGINE": "tcp", "FOLDER": str(tmp_path)}
+    started = ranks.start("fails", 2, way, environ=environ)
+    try:
+        for number in range(2):
+            ranks.wait_for(tmp_path / str(number))
+        ranks.stop(started[1])
+        started[0].collect(50)
+    finally:
+        started[1].process.kill()
+    text = started[0].text
+    assert "RankLostError" in text and "rank 1 has been silent for 5 s." in text, text
+    assert "Do this: see whether that process is stopped, and the network" in text, text
+    assert "has ended" not in text
 
 
 @pytest.mark.parametrize("engine", ["tcp", ""])

@@ -326,3 +326,26 @@ def test_a_config_that_is_refused_changes_nothing():
 def test_parts_of_a_state_that_there_are_not():
     with pytest.raises(ValueError, match="shard_idx: expected one from 0 .* got 2 of 2"):
         argosy.nn.Linear(2, 2).full(num_splits=2, shard_idx=2)
+
+
+def test_a_plan_that_refuses_a_layer_leaves_the_model_as_it_was():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Conv2D(1, 1, 3))
+    kept = dist.ProcessMesh([0], ["kept"])
+    bias = dist.shard_tensor(model[0].bias, kept, [dist.Replicate()])
+    hook = model[0].register_forward_post_hook(lambda layer, x, y: y + 1)
+    zeros = dist.PrepareLayerInput(lambda process_mesh: lambda layer, x: x[0] * 0)
+    plans = {
+        "0": [dist.ColWiseParallel(gather_output=True), zeros],
+        "1": dist.ColWiseParallel(),  # of a weight of four dimensions
+    }
+    dist.set_mesh(kept)
+    with pytest.raises(ValueError, match="expected a parameter of 1 or 2 dimensions"):
+        divided(plans, model)
+    assert dist.get_mesh() is kept
+    assert not model[0].weight.is_dist() and bias.process_mesh is kept
+    for layer in model.sublayers(include_self=True):
+        assert not layer._forward_pre_hooks
+        assert len(layer._forward_post_hooks) == (layer is model[0])
+    x = argosy.ones([1, 2])
+    assert model[0](x).tolist() == (x @ model[0].weight + model[0].bias + 1).tolist()
+    hook.remove()

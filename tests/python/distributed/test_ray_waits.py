@@ -132,6 +132,21 @@ def test_a_job_of_the_stand_in(launch, capfd):
     assert ray.closed == ["remove", "shutdown"]
 
 
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("", "unprotected. Do this: --tls_ca"),
+        ("maybe", "ARGOSY_INSECURE: expected 1 or 0, got 'maybe'"),
+    ],
+)
+def test_servers_that_others_reach(launch, capfd, monkeypatch, word, text):
+    """Without protection, or with a word about it that is none, nothing is started."""
+    monkeypatch.setenv("ARGOSY_INSECURE", word)
+    ray, code = launch(lambda name: Future((f"10.0.0.{name[-1]}", 7000)), fine)
+    assert code == 2 and text in capfd.readouterr().err
+    assert ray.closed == ["remove", "shutdown"]
+
+
 def test_an_actor_that_does_not_start(launch, capfd):
     ray, code = launch(
         lambda name: Future(None, ready=False) if name == "worker.1" else up(name), fine

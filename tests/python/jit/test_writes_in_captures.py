@@ -232,7 +232,52 @@ def _elements_of_the_kept_set_in_a_loop(s, a):
     return s.kept + 1, v + 1
 
 
+def _transposed_row_written(s, a):
+    m = a.reshape([1, 2]).tile([2, 1])
+    row = m.t().reshape([-1])  # elements of its own
+    row[0] = 7.0
+    return m, row, row * m[0, 0]
+
+
+def _transposed_row_of_the_kept(s, a):
+    s.kept.reshape([1, 2]).t().reshape([-1])[0] = a[0]  # one row, so a view
+    return s.kept * 1
+
+
+def _transposed_back(s, a):
+    m = a.reshape([1, 2]).tile([2, 1])
+    m.t().t().reshape([-1])[1] = 7.0
+    return m * 1
+
+
+def _transposed_then_written_then_a_row(s, a):
+    m = a.reshape([1, 2]).tile([2, 1])
+    t = m.t()
+    t[0] = 7.0
+    m[1, 1] = 5.0
+    m.flatten()[0] = 1.0
+    t.flatten()[3] = 2.0
+    return m, t
+
+
+def _reshaped_in_place(s, a):
+    m = a.reshape([1, 2]).tile([3, 1])
+    t = m.t()
+    t.reshape_([3, 2])
+    t[0] = 7.0
+    return m, t
+
+
+def _sliced_columns(s, a):
+    m = a.reshape([1, 2]).tile([2, 1])
+    m[:, 0:1].flatten()[0] = 7.0
+    m[0:1].flatten()[1] = 9.0
+    return m * 1
+
+
 FUNCTIONS = [
+    _transposed_row_written, _transposed_row_of_the_kept, _transposed_back, _transposed_then_written_then_a_row,
+    _reshaped_in_place, _sliced_columns,
     _twice, _two_views, _written_before_a_branch, _view_written_in_a_branch, _base_written_in_a_branch,
     _written_in_both_branches, _view_taken_in_a_branch, _detached_in_a_branch, _detached_in_a_loop,
     _view_in_a_loop, _view_decides_a_loop, _kept_in_a_branch, _view_of_the_kept, _kept_in_a_loop,
@@ -292,7 +337,14 @@ class _Writer:
     def view(self):
         x = self.name()
         return self.random.choice(
-            [f"{x}.detach()", f"{x}[0:1]", f"{x}[1:]", f"{x}.reshape([-1])", f"{x}.unsqueeze(0)[0]"]
+            [
+                f"{x}.reshape([1, -1]).tile([2, 1]).t().reshape([-1])[:2]",
+                f"{x}.detach()",
+                f"{x}[0:1]",
+                f"{x}[1:]",
+                f"{x}.reshape([-1])",
+                f"{x}.unsqueeze(0)[0]",
+            ]
         )
 
     def block(self, depth, statements):
@@ -366,3 +418,66 @@ def test_random_writes(seed):
     for w, g in zip(want, got):
         for one, other in zip(w, g):
             np.testing.assert_allclose(other, one, rtol=1e-5, err_msg=text)
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_rows_of_sizes_that_are_not_known(full_graph):
+    def function(x):
+        y = x * 1
+        row = y.transpose([1, 0]).reshape([-1])
+        row[0] = 100.0
+        y.reshape([-1])[1] = 50.0
+        return y, row
+
+    spec = [argosy.static.InputSpec([-1, -1])]
+    captured = argosy.jit.to_static(function, input_spec=spec, full_graph=full_graph)
+    for shape in ([2, 3], [3, 2]):
+        x = argosy.arange(6, dtype="float32").reshape(shape)
+        assert [v.tolist() for v in captured(x)] == [v.tolist() for v in function(x)]
+
+
+def test_a_row_of_an_argument_that_is_a_transposed_matrix():
+    """Its elements are copied where the argument is not contiguous, and are the argument's where it is."""
+
+    def function(x):
+        row = x.reshape([-1])
+        row[0] = 7.0
+        return row * 1
+
+    captured = argosy.jit.to_static(function, full_graph=True)
+    for transposed in (False, True, False):
+        seen = []
+        for call in (function, captured):
+            x = argosy.arange(6, dtype="float32").reshape([2, 3] if not transposed else [3, 2])
+            x = x.t() if transposed else x
+            seen.append((call(x).tolist(), x.tolist()))
+        assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("view", ["reshape_([-1])", "unsqueeze_(0)", "flatten_()", "squeeze_()"])
+def test_arguments_that_get_another_shape_in_place(view):
+    scope = {}
+    exec(f"def function(x):\n    y = x * 2\n    x.{view}\n    return y, x * 3", scope)
+    captured = argosy.jit.to_static(scope["function"], full_graph=True)
+    for _ in range(2):
+        seen = []
+        for call in (scope["function"], captured):
+            leaf = argosy.arange(6, dtype="float32").reshape([2, 1, 3])
+            leaf.stop_gradient = False
+            x = leaf * 1
+            row = x[0]
+            made = call(x)
+            sum(v.sum() for v in (*made, x)).backward()
+            with argosy.no_grad():
+                x.add_(argosy.ones([1]))  # the memory is still that of its views
+            seen.append([v.tolist() for v in (*made, x, row, leaf.grad)])
+        assert seen[0] == seen[1]
+
+
+def test_arguments_that_are_transposed_in_place_are_refused():
+    def function(x):
+        x.transpose_([1, 0])
+        return x * 2
+
+    with pytest.raises(Exception, match="changes the shape or dtype of an argument in place"):
+        argosy.jit.to_static(function, full_graph=True)(argosy.ones([2, 3]))

@@ -106,3 +106,10 @@ def test_wrong_routes_are_refused():
         ValueError, match=r"zipped_expertwise_rowmap: expected .*\[3, 2\], got \[2, 2\]"
     ):
         F.moe_unpermute(x, argosy.zeros([2, 2], "int32"), route, weight, 3, 2)
+
+
+@pytest.mark.parametrize("alignment", [0, -4])
+def test_an_alignment_that_is_none(alignment):
+    x, route = argosy.ones([2, 1]), argosy.to_tensor([[1, 0], [1, -1]], dtype="int32")
+    with pytest.raises(ValueError, match=f"padding_alignment: expected 1 or more, got {alignment}"):
+        F.moe_permute(x, None, route, argosy.ones([2, 2]), 2, [1, 2], alignment)

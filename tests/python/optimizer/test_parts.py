@@ -98,7 +98,7 @@ def test_a_batch_is_made_once_for_each_choice_of_parameters():
     def make(owner, chosen):
         assert owner is group
         calls.append(chosen)
-        return plan.Batch(chosen, [], [], [], ([], [], []))
+        return plan.Batch(chosen, [], [])
 
     both = plan.batch_of(group, [a, b], make)
     assert plan.batch_of(group, [a, b], make) is both

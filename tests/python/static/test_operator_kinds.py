@@ -264,6 +264,50 @@ def test_a_kind_computes_what_paddle_says_it_does(kind, inputs, attrs, outputs):
         np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-7)
 
 
+def momentum_by_layers(velocities, decays):
+    """LARS of two parameters, recorded as one operation."""
+    with OldIrGuard():
+        program = paddle.static.Program()
+        with paddle.static.program_guard(program):
+            block = program.global_block()
+
+            def two(name, count=2):
+                shape = [1] if name == "LearningRate" else [2, 3]
+                return [
+                    block.create_var(name=f"{name}{i}", shape=shape, dtype="float32")
+                    for i in range(count)
+                ]
+
+            operands = {name: two(name) for name in ("Param", "Grad", "LearningRate")}
+            operands["Velocity"] = two("Velocity", velocities)
+            made = {
+                name: [block.create_var(name=f"{name}{i}") for i in range(2)]
+                for name in ("ParamOut", "VelocityOut")
+            }
+            attrs = {"mu": 0.9, **({} if decays is None else {"lars_weight_decay": decays})}
+            block.append_op(type="lars_momentum", inputs=operands, outputs=made, attrs=attrs)
+        feed = {
+            f"{name}{i}": X[:2, :3].astype("float32")
+            for name in ("Param", "Grad", "Velocity")
+            for i in range(2)
+        }
+        feed.update({f"LearningRate{i}": np.float32([0.1]) for i in range(2)})
+        return paddle.static.Executor().run(program, feed=feed, fetch_list=made["ParamOut"])
+
+
+def test_each_parameter_of_an_operation_is_updated():
+    first, second = momentum_by_layers(2, [0.5, 0.5])
+    np.testing.assert_array_equal(first, second)
+    assert not np.allclose(first, X[:2, :3])
+    for velocities, decays, text in (
+        (2, [0.5], "lars_weight_decay: expected as many as there are parameters, 2, got 1"),
+        (2, None, "lars_weight_decay: expected as many"),
+        (1, [0.5, 0.5], "Velocity: expected as many as there are parameters, 2, got 1"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            momentum_by_layers(velocities, decays)
+
+
 def test_a_result_that_is_an_operand_is_another_variable():
     with OldIrGuard():
         program = paddle.static.Program()

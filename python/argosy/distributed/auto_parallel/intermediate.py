@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 
@@ -162,6 +163,32 @@ def _applied(model, mesh, plans):
         )
 
 
+_HOOKS = ("_forward_pre_hooks", "_forward_post_hooks")
+
+
+@contextlib.contextmanager
+def _all_or_nothing(model):
+    """An error within takes back hooks of the model's layers, places of its tensors, and the grid of set_mesh."""
+    layers = model.sublayers(include_self=True)
+    hooks = [(getattr(v, name), set(getattr(v, name))) for v in layers for name in _HOOKS]
+    tensors = [*model.parameters(), *model.buffers()]
+    placed = [(t, t.__dict__.get("_placed_on")) for t in tensors]
+    mesh = get_mesh()
+    try:
+        yield
+    except BaseException:
+        for of_layer, before in hooks:
+            for key in [key for key in of_layer if key not in before]:
+                del of_layer[key]
+        for t, where in placed:
+            if where is None:
+                t.__dict__.pop("_placed_on", None)
+            else:
+                t._placed_on = where
+        set_mesh(mesh)
+        raise
+
+
 # What each part of a config may say.
 _PARTS = {
     "dp_config": ("sharding_level", "sharding_mesh_dim", "offload", "exclude_layer"),
@@ -221,7 +248,8 @@ def parallelize(model, optimizer=None, mesh=None, config=None):
     Raises:
         NotImplementedError: the grid has several processes.
         AssertionError: no grid, one without the axis, or what is no plan.
-        ValueError: a part of the config, or a key of one, is unknown. Nothing is changed then.
+        ValueError: a part of the config, or a key of one, is unknown, or a plan refuses a layer. An error leaves the
+            model as it was.
 
     Example:
         >>> import argosy.distributed as dist
@@ -249,16 +277,18 @@ def parallelize(model, optimizer=None, mesh=None, config=None):
             _need_axis(mesh, "pp", "pp_config")
         if by_data is not None:
             _check_level(mesh, by_data)
-    if mesh is not None:
-        set_mesh(mesh)
     if not divides:
+        if mesh is not None:
+            set_mesh(mesh)
         return model, optimizer
-    _applied(model, mesh, plans)
-    for _, layer in model.named_sublayers():
-        for weight in layer.parameters(include_sublayers=False):
-            if not weight.is_dist():
-                _placed(weight, mesh, [Replicate()] * len(whole))
-    return model, optimizer if optimizer is None else shard_optimizer(optimizer)
+    with _all_or_nothing(model):
+        set_mesh(mesh)
+        _applied(model, mesh, plans)
+        for _, layer in model.named_sublayers():
+            for weight in layer.parameters(include_sublayers=False):
+                if not weight.is_dist():
+                    _placed(weight, mesh, [Replicate()] * len(whole))
+        return model, optimizer if optimizer is None else shard_optimizer(optimizer)
 
 
 def to_distributed(model, optimizer, dataloader, device_num, node_num=1, config=None):

@@ -131,9 +131,7 @@ class _Job:
                 return 1
             self._make_actors(group)
             self._give_addresses()
-            wrong = unprotected(
-                {t.host for t in plan.tasks if t.kind == "server"}, plan.tasks[0].environ
-            )
+            wrong = self._what_is_wrong()
             if wrong:
                 say(wrong)
                 return 2
@@ -152,6 +150,14 @@ class _Job:
             _end("end the actors", self._kill_actors)
             _end("give the places back", ray.util.remove_placement_group, group)
             _end("disconnect", ray.shutdown)
+
+    def _what_is_wrong(self):
+        """With where the servers are; ''."""
+        servers = {t.host for t in self.plan.tasks if t.kind == "server"}
+        try:
+            return unprotected(servers, self.plan.tasks[0].environ)
+        except ValueError as error:  # a word of the environment that is none
+            return str(error)
 
     def _kill_actors(self):
         for actor in self.actors.values():

@@ -21,6 +21,10 @@ def int_list(value, count, name):
     """
     if type(value) is int:
         return [value] * count
+    if isinstance(value, bool):
+        raise ValueError(
+            f"[{name}] expected {count} ints or one int, got {value}. Do this: pass a list of {count} ints."
+        )
     if hasattr(value, "__index__") and not getattr(value, "shape", None):
         return [value.__index__()] * count
     try:
@@ -38,7 +42,7 @@ def int_list(value, count, name):
     for number, item in enumerate(values):
         if type(item) is int:
             continue
-        if not hasattr(item, "__index__"):
+        if not hasattr(item, "__index__") or isinstance(item, bool):
             raise ValueError(
                 f"[{name}] expected {count} ints, got {value}, where {item!r} is a "
                 f"{type(item).__name__}. Do this: pass ints."

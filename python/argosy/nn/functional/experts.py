@@ -53,8 +53,8 @@ def moe_permute(
         [rows] int32, the experts, -1 where zeros are.
 
     Raises:
-        ValueError: tokens_per_expert is not what expert_routemap_topk has, or override_buffer_size is too
-            small.
+        ValueError: tokens_per_expert is not what expert_routemap_topk has, override_buffer_size is too
+            small, or padding_alignment is not positive.
         NotImplementedError: ``do_gather`` is False.
 
     Example:
@@ -68,6 +68,10 @@ def moe_permute(
     unsupported(
         op, "leave it out; the rows are copied here", do_gather=(do_gather, True)
     )  # fmt: skip
+    if padding_alignment < 1:
+        raise ArgumentError(
+            f"[{op}] padding_alignment: expected 1 or more, got {padding_alignment}. Do this: pass 1 for no padding."
+        )
     bases = _bases(tokens_per_expert, padding_alignment)
     size = override_buffer_size if override_buffer_size > 0 else bases[-1]
     experts = tensor.arange(num_experts, dtype="int64")

@@ -191,7 +191,7 @@ void StoreClient::hear(const Frame& f) {
   if (static_cast<Reply>(f.kind) == Reply::changed && listener.changed)
     listener.changed(f.key, f.value);
   if (static_cast<Reply>(f.kind) == Reply::gone && listener.gone)
-    listener.gone(value_of<int32_t>(f.value));
+    listener.gone(value_of<int32_t>(f.value), f.key == kSilentKey);
 }
 
 void StoreClient::lose(const std::string& why) {

@@ -23,7 +23,7 @@ class ARGOSY_API StoreClient {
   // Told, on the client's thread, what changes; see `watch`.
   struct Listener {
     std::function<void(const std::string& key, const std::string& value)> changed;
-    std::function<void(int rank)> gone;
+    std::function<void(int rank, bool silent)> gone;
     std::function<void(const std::string& why)> lost;  // the store itself; nothing comes after it
   };
 

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "argosy/comm/net/store_server.h"
+
 namespace argosy::comm::net {
 
 namespace {
@@ -49,9 +51,9 @@ StoreControl::StoreControl(std::shared_ptr<StoreClient> store, const std::string
                                                                   const std::string& value) {
     if (key.rfind(of_job, 0) == 0) heard->change(key.substr(of_job.size()), value);
   };
-  listener.gone = [heard = heard_](int rank) {
+  listener.gone = [heard = heard_](int rank, bool silent) {
     MutexLock lock(heard->mutex);
-    heard->gone.insert(rank);
+    heard->gone.emplace(rank, silent);
   };
   listener.lost = [heard = heard_, at = print_address(store_->address())](const std::string& why) {
     Message m;
@@ -102,6 +104,13 @@ bool StoreControl::left(uint32_t group, int rank) const {
 bool StoreControl::gone(int rank) const {
   MutexLock lock(heard_->mutex);
   return heard_->gone.count(rank) > 0;
+}
+
+double StoreControl::silence(int rank) const {
+  MutexLock lock(heard_->mutex);
+  const auto it = heard_->gone.find(rank);
+  const bool silent = it != heard_->gone.end() && it->second;
+  return silent ? std::chrono::duration<double>(StoreServer::kSilent).count() : 0;
 }
 
 void StoreControl::refresh() noexcept {

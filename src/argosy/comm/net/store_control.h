@@ -25,6 +25,7 @@ class ARGOSY_API StoreControl final : public Control {
   void leave(uint32_t group) noexcept override;
   bool left(uint32_t group, int rank) const override;
   bool gone(int rank) const override;
+  double silence(int rank) const override;
   void refresh() noexcept override;
   void waits(uint32_t group, uint64_t sequence) noexcept override;
   std::vector<Waiting> waiting(uint32_t group) noexcept override;
@@ -35,7 +36,7 @@ class ARGOSY_API StoreControl final : public Control {
     mutable Mutex mutex;
     std::map<uint32_t, std::shared_ptr<const Notice>> failures ARGOSY_GUARDED_BY(mutex);
     std::set<std::pair<uint32_t, int>> left ARGOSY_GUARDED_BY(mutex);
-    std::set<int> gone ARGOSY_GUARDED_BY(mutex);
+    std::map<int, bool> gone ARGOSY_GUARDED_BY(mutex);            // whether it was silent
     std::shared_ptr<const Notice> lost ARGOSY_GUARDED_BY(mutex);  // the store: for all groups
     std::atomic<bool> any{false};  // failure or loss: what `failure` looks at first
 

@@ -25,6 +25,10 @@ constexpr std::chrono::milliseconds kTick{100};
 // A client whose host does not answer has ended: else it would be waited for.
 constexpr std::chrono::seconds kUnreachable{10};
 
+Frame frame_of_gone(int rank, bool silent) {
+  return {static_cast<uint8_t>(Reply::gone), 0, silent ? kSilentKey : "", bytes_of(rank)};
+}
+
 }  // namespace
 
 struct StoreServer::Client {
@@ -200,12 +204,11 @@ void StoreServer::begin_watch(Client& c, int rank) {
   for (const auto& [key, value] : values_)
     if (!key.empty() && key[0] == kNews)
       c.out += pack({static_cast<uint8_t>(Reply::changed), 0, key, value});
-  for (const int r : gone_) c.out += pack({static_cast<uint8_t>(Reply::gone), 0, "", bytes_of(r)});
+  for (const auto& [r, silent] : gone_) c.out += pack(frame_of_gone(r, silent));
 }
 
-void StoreServer::declare_gone(int rank) {
-  if (gone_.insert(rank).second)
-    tell_watchers({static_cast<uint8_t>(Reply::gone), 0, "", bytes_of(rank)});
+void StoreServer::declare_gone(int rank, bool silent) {
+  if (gone_.emplace(rank, silent).second) tell_watchers(frame_of_gone(rank, silent));
 }
 
 void StoreServer::handle_frame(Client& c, const Frame& f) {
@@ -276,7 +279,7 @@ void StoreServer::look_at_clock() {
   const auto now = Clock::now();
   for (auto& c : clients_) {
     if (c->state != Client::State::proved && now - c->heard > kProofLimit) c->closed = true;
-    if (c->rank >= 0 && !c->bye && now - c->heard > kSilent) declare_gone(c->rank);
+    if (c->rank >= 0 && !c->bye && now - c->heard > kSilent) declare_gone(c->rank, true);
     std::erase_if(c->wants, [&](const Client::Want& w) {
       if (now < w.until) return false;
       answer(*c, w.id, "", Reply::absent);
@@ -291,7 +294,7 @@ void StoreServer::drop_closed() {
     if (c->closed && c->rank >= 0 && !c->bye) lost.push_back(c->rank);
     return c->closed;
   });
-  for (const int r : lost) declare_gone(r);
+  for (const int r : lost) declare_gone(r, false);
   if (!lost.empty())
     for (auto& c : clients_) flush(*c);
 }

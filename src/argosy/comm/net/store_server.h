@@ -48,7 +48,7 @@ class ARGOSY_API StoreServer {
   void set(const std::string& key, std::string value);
   void tell_watchers(const Frame& f);
   void begin_watch(Client& c, int rank);
-  void declare_gone(int rank);
+  void declare_gone(int rank, bool silent);
   void flush(Client& c);
   void look_at_clock();
   void drop_closed();
@@ -63,7 +63,8 @@ class ARGOSY_API StoreServer {
   std::atomic<bool> stopped_{false};
   std::vector<std::unique_ptr<Client>> clients_;
   std::map<std::string, std::string> values_;
-  std::set<int> gone_, watched_;
+  std::map<int, bool> gone_;  // whether it was silent, rather than ended
+  std::set<int> watched_;
   int ranks_ = 0;  // of the job that this store is for; 0: it outlives jobs
 };
 

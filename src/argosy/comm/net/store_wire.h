@@ -28,11 +28,12 @@ enum class Reply : uint8_t {
   done,     // with an answer
   absent,   // the key did not come in time
   changed,  // to watchers: key, value of a key that begins with kNews
-  gone,     // to watchers: a rank's process has ended or is silent; 4 bytes
+  gone,     // to watchers: a rank, 4 bytes, whose process has ended; with a key: is silent
   beat,     // the store lives
 };
 
 inline constexpr char kNews = '!';
+inline constexpr const char* kSilentKey = "silent";  // of Reply::gone
 inline constexpr uint32_t kLargestFrame = 64u << 20;
 
 struct Frame {

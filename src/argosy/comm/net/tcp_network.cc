@@ -59,6 +59,7 @@ class TcpNetwork final : public Network {
  private:
   using Key = std::tuple<uint32_t, uint32_t, int>;  // group, lane, the caller's rank among all
 
+  [[noreturn]] void fail_gone(int rank) const;
   Fd call(uint32_t group, Lane lane, int rank, Clock::time_point until, double seconds);
   // Takes callers until this one has called.
   Fd take(const Key& wanted, Clock::time_point until, double seconds) ARGOSY_REQUIRES(mutex_);
@@ -71,6 +72,19 @@ class TcpNetwork final : public Network {
   Mutex mutex_;                                        // of making connections: one group at a time
   std::map<Key, Fd> early_ ARGOSY_GUARDED_BY(mutex_);  // of groups that come later
 };
+
+void TcpNetwork::fail_gone(int rank) const {
+  const double silent = control_.silence(rank);
+  Message m;
+  m << "[init_parallel_env] rank " << rank;
+  if (silent > 0)
+    m << " has been silent for " << silent << " s";
+  else
+    m << " has ended";
+  m << " while the ranks were being connected."
+    << (silent > 0 ? remedy_of_silence() : remedy(Failure::lost));
+  fail(Failure::lost, m);
+}
 
 Fd TcpNetwork::call(uint32_t group, Lane lane, int rank, Clock::time_point until, double seconds) {
   const std::string at =
@@ -92,10 +106,7 @@ Fd TcpNetwork::call(uint32_t group, Lane lane, int rank, Clock::time_point until
                      << " of this job: its ARGOSY_JOB_TOKEN differs. Do this: give all ranks the "
                         "same token.");
   }
-  if (control_.gone(rank))
-    fail(Failure::lost, Message() << "[init_parallel_env] rank " << rank
-                                  << " has ended while the ranks were being connected. Do this: see"
-                                     " what that process wrote last.");
+  if (control_.gone(rank)) fail_gone(rank);
   fail(Failure::connection, Message()
                                 << "[init_parallel_env] rank " << rank_ << " cannot reach rank "
                                 << rank << " at " << at << " within " << seconds
@@ -111,10 +122,7 @@ Fd TcpNetwork::take(const Key& wanted, Clock::time_point until, double seconds) 
       early_.erase(it);
       return fd;
     }
-    if (control_.gone(rank))
-      fail(Failure::lost, Message() << "[init_parallel_env] rank " << rank
-                                    << " has ended while the ranks were being connected. Do this: "
-                                       "see what that process wrote last.");
+    if (control_.gone(rank)) fail_gone(rank);
     if (Clock::now() >= until)
       fail(Failure::connection,
            Message() << "[init_parallel_env] expected a connection of rank " << rank << " to rank "

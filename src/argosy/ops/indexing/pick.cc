@@ -32,6 +32,10 @@ int axis_of(const char* op, const AxisAttrs& a, int rank) {
   ARGOSY_CHECK(a.axis.symbols.empty(), not_implemented)
       << '[' << op << "] axis is a value of the Program, which only a run knows. Do this: give an "
       << "int.";
+  ARGOSY_CHECK(a.axis.none || a.axis.size() <= 1, attribute)
+      << '[' << op << "] axis: expected an int, got " << Shape(a.axis.values)
+      << ". Do this: take one"
+      << " axis after the other.";
   return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank, ErrorKind::index);
 }
 
