@@ -30,7 +30,10 @@ foreach(room ${rooms})
     target_link_libraries(${target} PRIVATE argosy_net)
   endif()
   if(room STREQUAL cuda)  # what of it needs no toolkit
-    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/cuda/pool.cc)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/cuda/pool.cc ${chain_headers})
+    foreach(source chain chain_text nvrtc walk)
+      target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/${source}.cc)
+    endforeach()
   endif()
   if(room STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)  # writes the files that are read
@@ -43,6 +46,10 @@ foreach(room ${rooms})
     --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/${room}.xml)
   set_tests_properties(cpp/${room} PROPERTIES TIMEOUT ${most_seconds}
     ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
+  if(room STREQUAL cuda AND ARGOSY_CUDA)  # where NVRTC is
+    set_property(TEST cpp/${room} PROPERTY ENVIRONMENT_MODIFICATION
+      LD_LIBRARY_PATH=path_list_append:${CUDAToolkit_LIBRARY_DIR})
+  endif()
   list(FIND long_rooms ${room} place)
   if(place GREATER -1)
     math(EXPR cost "100 - ${place}")
