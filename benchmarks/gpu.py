@@ -193,7 +193,9 @@ def copy_rate():
 
 def bandwidth(name, ours, theirs, count, bound, goal=0.9):
     """Functions that move `count` bytes."""
-    check([ours()], [theirs()], bound)
+    a, b = ours(), theirs()
+    check(a if isinstance(a, (list, tuple)) else [a], b if isinstance(b, tuple) else [b], bound)
+    del a, b
     mine, other = (count / s for s in medians([ours, theirs]))
     share = mine / copy_rate()
     row(name, f"{mine / 1e9:.0f} GB/s", f"{other / 1e9:.0f} GB/s", share, f">= {goal}", share >= goal,
@@ -218,9 +220,33 @@ def memory_bound():
     bandwidth("cast to float32", lambda: x.astype("float32"), lambda: tx.float(), 6 * n, 1e-6)
     bandwidth("transposed copy", lambda: x.t().contiguous(), lambda: tx.t().contiguous(), 4 * n, 1e-6,
               0.8)  # fmt: skip
+
+
+@figure
+def captured_chains():
+    rows, width = 32768, 4096
+    n = rows * width
+    x, tx = pair([rows, width], BFLOAT16)
+    y, ty = pair([rows, width], BFLOAT16, 1)
+    b, tb = pair([width], BFLOAT16, 2)
     chain = p.jit.to_static(lambda x, y: F.silu(x * 1.5 + y) * x)
     bandwidth("captured silu(1.5 x + y) x", lambda: chain(x, y),
               lambda: TF.silu(tx * 1.5 + ty) * tx, 6 * n, 3e-2)  # fmt: skip
+    biased = p.jit.to_static(lambda x, b, y: F.gelu(x + b) + y)
+    bandwidth("captured gelu(x + bias) + y", lambda: biased(x, b, y),
+              lambda: TF.gelu(tx + tb) + ty, 6 * n, 3e-2)  # fmt: skip
+    mixed = p.jit.to_static(
+        lambda x, y: (x.astype("float32") * 0.5 + y.astype("float32")).astype(BFLOAT16)
+    )
+    bandwidth("captured sum in float32 of bfloat16", lambda: mixed(x, y),
+              lambda: (tx.float() * 0.5 + ty.float()).bfloat16(), 6 * n, 3e-2)  # fmt: skip
+    g, tg = pair([rows, width], BFLOAT16, 3)
+    for t, tt in ((x, tx), (y, ty)):
+        t.stop_gradient, tt.requires_grad = False, True
+    # x, y -> z; x, y, dz -> dx, dy; what else is kept between both is ours to pay.
+    bandwidth("the first with its gradients", lambda: p.grad(chain(x, y), [x, y], g),
+              lambda: torch.autograd.grad(TF.silu(tx * 1.5 + ty) * tx, [tx, ty], tg), 16 * n, 5e-2,
+              0.6)  # fmt: skip
 
 
 @figure

@@ -3,6 +3,19 @@
 option(ARGOSY_CUDA "Build libargosy_cuda.so" OFF)
 set(ARGOSY_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
   "GPUs to compile for: machine code of each, and PTX of the last for those to come")
+# What the kernels of fused chains include, which NVRTC compiles at run time.
+file(GLOB chain_texts CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/src
+  ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/ops_*.cuh)
+foreach(name chain.cuh chain_args.h chain_ops.cuh chain_std.cuh divider.h element.cuh functors.cuh math.cuh near.cuh)
+  list(APPEND chain_texts argosy/kernels/cuda/${name})
+endforeach()
+set(chain_headers ${PROJECT_BINARY_DIR}/generated/chain_headers.cc)
+list(TRANSFORM chain_texts PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE chain_files)
+add_custom_command(OUTPUT ${chain_headers}
+  COMMAND ${CMAKE_COMMAND} -DOUT=${chain_headers} -DROOT=${PROJECT_SOURCE_DIR}/src "-DFILES=${chain_texts}"
+    -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+  DEPENDS ${chain_files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+
 if(NOT ARGOSY_CUDA)
   return()
 endif()
@@ -39,7 +52,7 @@ if(NOT ARGOSY_CUDNN_FRONTEND)
     " Do this: .venv/bin/pip install -r tools/requirements.cuda.txt")
   list(FILTER cuda_sources EXCLUDE REGEX "/cuda/(ops/)?attention\\.cc$|/conv_graph\\.cc$")
 endif()
-add_library(argosy_cuda SHARED EXCLUDE_FROM_ALL ${cuda_sources})
+add_library(argosy_cuda SHARED EXCLUDE_FROM_ALL ${cuda_sources} ${chain_headers})
 target_include_directories(argosy_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(argosy_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 if(ARGOSY_CUDNN_FRONTEND)

@@ -30,7 +30,7 @@ foreach(room ${rooms})
     target_link_libraries(${target} PRIVATE argosy_net)
   endif()
   if(room STREQUAL cuda)  # what of it needs no toolkit
-    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/cuda/pool.cc
+    target_sources(${target} PRIVATE ${chain_headers} ${PROJECT_SOURCE_DIR}/src/argosy/cuda/pool.cc
       ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/bounds.cc
       ${PROJECT_SOURCE_DIR}/src/argosy/cuda/nccl.cc)
     add_library(fake_nccl SHARED ${PROJECT_SOURCE_DIR}/tests/cpp/cuda/fake_nccl.cc)
@@ -38,6 +38,9 @@ foreach(room ${rooms})
     target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
     target_compile_definitions(${target} PRIVATE ARGOSY_FAKE_NCCL="$<TARGET_FILE:fake_nccl>")
     add_dependencies(${target} fake_nccl)
+    foreach(source chain chain_text nvrtc walk)
+      target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/${source}.cc)
+    endforeach()
   endif()
   if(room STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)  # writes the files that are read
@@ -50,6 +53,10 @@ foreach(room ${rooms})
     --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/${room}.xml)
   set_tests_properties(cpp/${room} PROPERTIES TIMEOUT ${most_seconds}
     ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
+  if(room STREQUAL cuda AND ARGOSY_CUDA)  # where NVRTC is
+    set_property(TEST cpp/${room} PROPERTY ENVIRONMENT_MODIFICATION
+      LD_LIBRARY_PATH=path_list_append:${CUDAToolkit_LIBRARY_DIR})
+  endif()
   list(FIND long_rooms ${room} place)
   if(place GREATER -1)
     math(EXPR cost "100 - ${place}")

@@ -198,6 +198,29 @@ def captured():
 
 
 @program
+def chains():
+    """Packs, a rest behind them, rows, columns and other strides, in place."""
+
+    def chain(x, y):
+        z = F.gelu(x * 1.5 + y)
+        z += x
+        return z.astype("bfloat16") * y.astype("bfloat16")
+
+    captured = paddle.jit.to_static(chain)
+    for shape, other in (
+        ([64, 4096], [64, 4096]),
+        ([33, 7], [33, 7]),
+        ([32, 48, 64], [64]),
+        ([32, 48], [32, 1]),
+    ):
+        x, y = paddle.to_tensor(number(*shape)), paddle.to_tensor(number(*other, seed=1))
+        for _ in range(3):
+            near(captured(x, y), chain(x, y).astype("float32"), 0)
+    x, y = paddle.to_tensor(number(33, 48)), paddle.to_tensor(number(48, 33, seed=1))
+    near(captured(x.t(), y), chain(x.t(), y).astype("float32"), 0)
+
+
+@program
 def streams():
     side = paddle.device.Stream()
     x = paddle.ones([1 << 16])

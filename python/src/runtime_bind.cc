@@ -1,4 +1,5 @@
 #include "argosy/op/dispatch.h"
+#include "argosy/op/launch.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/executor.h"
 #include "argosy/runtime/frame.h"
@@ -76,6 +77,11 @@ PyObject* f_run(Args a) {
   return wrap_list(out);
 }
 
+// chain_launches() -> how many kernels of the accelerator did the work of several steps
+PyObject* f_chain_launches(Args) {
+  return PyLong_FromUnsignedLongLong(op::launcher(kAccelerator).chain_launches());
+}
+
 // graph_launches() -> how often a run of kernels was launched as one
 PyObject* f_graph_launches(Args) {
   return PyLong_FromUnsignedLongLong(runtime::graph_launches());
@@ -137,11 +143,15 @@ void raise_signals() {
   if (PyErr_CheckSignals()) throw_python_error();
 }
 
-PyMethodDef functions[] = {
-    FUNCTION("executor_new", f_new, 1),     FUNCTION("executor_run", f_run, 5),
-    FUNCTION("executor_stats", f_stats, 1), FUNCTION("graph_launches", f_graph_launches, 0),
-    FUNCTION("executor_plan", f_plan, 5),   FUNCTION("executor_parallel", f_parallel, 2),
-    FUNCTION("executor_clear", f_clear, 1), {}};
+PyMethodDef functions[] = {FUNCTION("executor_new", f_new, 1),
+                           FUNCTION("executor_run", f_run, 5),
+                           FUNCTION("executor_stats", f_stats, 1),
+                           FUNCTION("graph_launches", f_graph_launches, 0),
+                           FUNCTION("chain_launches", f_chain_launches, 0),
+                           FUNCTION("executor_plan", f_plan, 5),
+                           FUNCTION("executor_parallel", f_parallel, 2),
+                           FUNCTION("executor_clear", f_clear, 1),
+                           {}};
 
 }  // namespace
 

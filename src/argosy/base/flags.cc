@@ -100,6 +100,8 @@ std::span<Flag> table() {
        "Most memory to use on the CPU, in MiB; 0: no limit."},
       {"ARGOSY_DEVICE_GRAPHS", true, startup,
        "Runs of kernels in plans for a device are recorded and launched as one, where it can."},
+      {"ARGOSY_DEVICE_FUSION", true, startup,
+       "Elementwise steps of plans for a device become one kernel, where it can."},
       {"ARGOSY_STREAMED_DEVICES", 0_i, startup,
        "Devices streamed:0, .. to test with, see devices.md; 0: none."},
       {"ARGOSY_STREAMED_DELAY_US", 0_i, startup,

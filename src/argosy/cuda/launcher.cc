@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <span>
 
+#include "argosy/base/flags.h"
 #include "argosy/base/profile.h"
 #include "argosy/cuda/call.h"
 #include "argosy/cuda/channels_last.h"
 #include "argosy/cuda/device.h"
 #include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/kernels/cuda/chain_recorder.h"
 #include "argosy/kernels/cuda/copy.h"
 #include "argosy/kernels/cuda/loops.h"
 #include "argosy/op/copy.h"
@@ -80,7 +82,8 @@ void CudaLauncher::loop(op::KernelFrame& frame, const cpu::LoopTable& table, con
   // Written as far as the loops read: most operands need a hundredth of it.
   alignas(View) std::byte memory[kMost * sizeof(View)];
   View* views = reinterpret_cast<View*>(memory);
-  if (alike(in, y) && alike(frame.out, y)) {
+  // Steps of a chain are compared dimension by dimension.
+  if (!chain_recorder && alike(in, y) && alike(frame.out, y)) {
     size_t count = 0;
     for (const Tensor& t : in) fill_flat(views[count++], t);
     for (const Tensor& t : frame.out) fill_flat(views[count++], t);
@@ -104,6 +107,30 @@ bool CudaLauncher::lays_last(const op::KernelDef& kernel, const op::OpDef& op, c
   if (kernel.device != kAccelerator) return false;
   const LaysLast lays = find_lays_last(op.name);
   return lays && lays(in, attrs, out);
+}
+
+bool CudaLauncher::chains() const {
+  static const bool wanted = flags::find("ARGOSY_DEVICE_FUSION").boolean();
+  return wanted && !blocking_;
+}
+
+uint64_t CudaLauncher::chain_launches() const {
+  return cuda::chain_launches();
+}
+
+void CudaLauncher::chain(Place place, FunctionRef<void(bool& unread)> steps) {
+  ChainRecorder recorder(CudaDevice::get().stream(device::current(place)));
+  struct Set {
+    explicit Set(ChainRecorder* recorder) { chain_recorder = recorder; }
+    ~Set() { chain_recorder = nullptr; }
+  } set(&recorder);
+  try {
+    steps(recorder.unread);
+  } catch (...) {
+    recorder.run();  // what came before the step that failed
+    throw;
+  }
+  recorder.run();
 }
 
 void CudaLauncher::copy(const Tensor& dst, const Tensor& src, Place place) {

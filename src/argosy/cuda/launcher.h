@@ -18,6 +18,9 @@ class CudaLauncher final : public op::Launcher {
             int key) override;
   bool lays_last(const op::KernelDef& kernel, const op::OpDef& op, const op::Inputs& in,
                  const void* attrs, const Tensor& out) const override;
+  bool chains() const override;
+  void chain(Place place, FunctionRef<void(bool& unread)> steps) override;
+  uint64_t chain_launches() const override;
   void copy(const Tensor& dst, const Tensor& src, Place place) override;
 
  private:

@@ -60,6 +60,11 @@ void Launcher::loop(KernelFrame& frame, const cpu::LoopTable&, const void*, int)
   ARGOSY_THROW(internal) << '[' << frame.op.name << "] this device has no loops.";
 }
 
+void Launcher::chain(Place, FunctionRef<void(bool& unread)> steps) {
+  bool unread = false;
+  steps(unread);
+}
+
 void launch(const KernelDef& kernel, KernelFrame& frame, const void* attrs, Place place) {
   if (place.kind == DeviceKind::null) return;  // computes nothing
   const bool host = frame.op.on_host && kernel.device == DeviceKind::cpu;

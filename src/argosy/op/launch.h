@@ -1,6 +1,7 @@
 #pragma once
 
 #include "argosy/base/device.h"
+#include "argosy/base/parallel.h"
 #include "argosy/op/op.h"
 
 namespace argosy::cpu {
@@ -35,6 +36,14 @@ class ARGOSY_API Launcher {
                          const void* /*attrs*/, const Tensor& /*out*/) const {
     return false;
   }
+  // Whether `chain` does better than to run the steps. Those may be kernels that are on_loops.
+  virtual bool chains() const { return false; }
+  // Runs elementwise steps of a plan, which may become one kernel. `steps` launches them in order
+  // on the calling thread and sets its argument before each: whether what that one writes is read
+  // by these steps only.
+  virtual void chain(Place place, FunctionRef<void(bool& unread)> steps);
+  // How many kernels did the work of several steps since the process began.
+  virtual uint64_t chain_launches() const { return 0; }
   // Values of src into dst, both strided and on `place`, cast and broadcast; dst has elements.
   virtual void copy(const Tensor& dst, const Tensor& src, Place place) = 0;
 };

@@ -614,6 +614,39 @@ void Frame::run_guarded(FrameStep& s) {
 }
 
 void Frame::run_steps(uint32_t begin, uint32_t end) {
+  // Who watches steps wants each by itself.
+  if (plan.chains.empty() || watch::watched()) return run_in_order(begin, end);
+  run_chains(begin, end);
+}
+
+void Frame::run_chains(uint32_t begin, uint32_t end) {
+  uint32_t at = begin;
+  for (auto c = std::ranges::lower_bound(plan.chains, begin, {}, &Chain::begin);
+       c != plan.chains.end() && c->end <= end; ++c) {
+    run_in_order(at, c->begin);
+    run_chain(*c);
+    at = c->end;
+  }
+  run_in_order(at, end);
+}
+
+void Frame::run_chain(const Chain& chain) {
+  FrameStep* s = steps_.data() + chain.begin;
+  FrameStep* const last = steps_.data() + chain.end - 1;
+  try {
+    op::launcher(plan.place.kind).chain(plan.place, [&](bool& unread) {
+      for (;; ++s) {
+        unread = s->plan->unread;
+        run_one(*s);
+        if (s == last) break;
+      }
+    });
+  } catch (const Error&) {
+    rethrow_at(*s->plan->operation, s->in.flat());
+  }
+}
+
+void Frame::run_in_order(uint32_t begin, uint32_t end) {
   FrameStep* s = steps_.data() + begin;
   FrameStep* const last = steps_.data() + end;
   try {

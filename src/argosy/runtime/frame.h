@@ -67,6 +67,10 @@ class Frame {
   // Where memory that steps take is another each time, what lies between them may repeat.
   void narrow_stretches();
   void run_steps(uint32_t begin, uint32_t end);
+  // With chains as the device runs them; those of which only a part is asked for step by step.
+  void run_chains(uint32_t begin, uint32_t end);
+  void run_chain(const Chain& chain);
+  void run_in_order(uint32_t begin, uint32_t end);
   void run_parallel(const BlockPlan& block, const Segment& segment);
   void run_one(FrameStep& s);
   void look() const;  // whether the run is to end

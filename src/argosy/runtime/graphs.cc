@@ -40,6 +40,12 @@ bool repeats(const FrameStep& s, const Plan& plan) {
   return std::ranges::all_of(s.in.flat(), dense) && std::ranges::all_of(s.out, dense);
 }
 
+// The end of the chain that begins at step i, or of the step.
+uint32_t end_of_chain(const Plan& plan, uint32_t i) {
+  const auto c = std::ranges::lower_bound(plan.chains, i, {}, &Chain::begin);
+  return c != plan.chains.end() && c->begin == i ? c->end : i + 1;
+}
+
 }  // namespace
 
 uint64_t graph_launches() {
@@ -53,15 +59,23 @@ std::vector<Stretch> stretches_of(std::span<const FrameStep> steps, uint32_t beg
   const Device* device = device::find(plan.place.kind);
   if (!wanted || !device || !device->has_graphs()) return found;
   for (uint32_t i = begin; i < end;) {
-    uint32_t k = i;
+    uint32_t k = i, next = i + 1;
     bool takes = false;
-    for (; k < end && repeats(steps[k], plan); ++k) {
-      const bool takes_here = !steps[k].plan->allocates.empty();
-      if (takes_here && !taking_memory) break;
+    while (k < end) {
+      // A chain is recorded whole, or not at all.
+      const uint32_t whole = end_of_chain(plan, k);
+      bool all_repeat = true, takes_here = false;
+      for (uint32_t j = k; j < whole; ++j) {
+        all_repeat &= repeats(steps[j], plan);
+        takes_here |= !steps[j].plan->allocates.empty();
+      }
+      next = whole;
+      if (!all_repeat || (takes_here && !taking_memory)) break;
       takes |= takes_here;
+      k = whole;
     }
     if (k - i >= kShortest) found.push_back({i, k, takes});
-    i = k + 1;
+    i = next;
   }
   return found;
 }

@@ -12,6 +12,7 @@
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/builder.h"
 #include "argosy/program/state.h"
+#include "argosy/runtime/chains.h"
 #include "argosy/runtime/frame.h"
 #include "argosy/runtime/lower.h"
 #include "argosy/runtime/place_memory.h"
@@ -136,6 +137,7 @@ class Planner {
   std::vector<Group> groups_;
   std::vector<BlockMemory> memory_;  // of each block
   uint32_t block_begin_ = 0;         // first step of the block being planned
+  std::vector<uint32_t> last_;       // of slots, as find_chains wants it
 };
 
 // --- slots and groups ---
@@ -595,9 +597,12 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
           plan.copies_yield[i] = true;
   }
 
+  last_.resize(plan_.slots.size(), kNone);
   for (uint32_t i : state.groups) {
     const Group& g = groups_[i];
     const MemorySlot& s = plan_.slots[g.slot];
+    const bool ends = s.kind == MemorySlot::Kind::arena && !g.escaped && g.last < count;
+    last_[g.slot] = ends ? plan.begin + g.last : kNone;
     std::vector<uint32_t> all;
     for (uint32_t v : g.values) all.push_back(slot_[v]);
     std::sort(all.begin(), all.end());
@@ -714,6 +719,8 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   plan_.report_.arena = placed.bytes;
   plan_.report_.lower_bound = placed.lower_bound;
   plan_.report_.parallel = placed.parallel;
+  last_.resize(plan_.slots.size(), kNone);
+  runtime::find_chains(plan_, last_);
 }
 
 std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request& request,

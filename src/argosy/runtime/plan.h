@@ -78,8 +78,10 @@ struct Step {
   std::vector<Copy> copies;       // before it runs
   std::vector<uint32_t> allocates, frees;
   uint32_t blocks[2] = {kNone, kNone};
-  Place place;          // where the kernel runs
-  bool still = false;   // a view of what never moves: made with the frame
+  Place place;         // where the kernel runs
+  bool still = false;  // a view of what never moves: made with the frame
+  // What it writes is read by steps of its chain only.
+  bool unread = false;
   bool effect = false;  // random numbers, I/O: in order among each other
   double cost = 0;      // estimated nanoseconds on one thread
   // Bytes of the first arena that nothing lives in during this step: for the kernel's temporary
@@ -100,6 +102,11 @@ struct Node {
   uint32_t waits_for = 0;       // how many steps of the segment
   uint32_t begin = 0, end = 0;  // in BlockPlan::successors, best first
   double priority = 0;          // nanoseconds to the end of the segment along the longest chain
+};
+
+// Steps of a block that its place's device may run as one (runtime/chains.h), views among them.
+struct Chain {
+  uint32_t begin, end;
 };
 
 struct BlockPlan {
@@ -171,11 +178,13 @@ class ARGOSY_API Plan {
   ~Plan();
 
   const PlanReport& report() const { return report_; }
-  std::string print() const;  // a line for each step
+  // A line for each step; of a chain with |, or with = where the result is read in the chain only.
+  std::string print() const;
 
   std::vector<MemorySlot> slots;
   std::vector<Step> steps;
   std::vector<BlockPlan> blocks;  // the first is the main one
+  std::vector<Chain> chains;      // by their steps
   std::vector<uint32_t> fetches;
   std::vector<uint32_t> feeds;  // kNone where nothing reads it
   // Of each feed, whether all that reads it is attributes, on the host, as a learning rate's: such

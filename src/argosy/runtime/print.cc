@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "argosy/runtime/plan.h"
 
 namespace argosy::runtime {
@@ -20,8 +22,10 @@ std::string Plan::print() const {
     m << "block " << b << '\n';
     for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
       const Step& s = steps[i];
-      m << "  " << i << ' ' << kinds[static_cast<int>(s.kind)] << ' ' << s.operation->op->name
-        << ':';
+      const auto chained = [&](const Chain& c) { return c.begin <= i && i < c.end; };
+      const bool chain = std::ranges::any_of(chains, chained);
+      m << (chain ? s.unread ? " =" : " |" : "  ") << i << ' ' << kinds[static_cast<int>(s.kind)]
+        << ' ' << s.operation->op->name << ':';
       for (uint32_t k : s.in) slot(k);
       m << " ->";
       for (uint32_t k : s.out) slot(k);

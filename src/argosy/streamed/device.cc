@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <span>
 
 #include "argosy/base/draw_order.h"
 #include "argosy/base/error.h"
@@ -335,6 +336,10 @@ void StreamedDevice::launch(const op::KernelDef& kernel, op::KernelFrame& frame,
       << '[' << frame.op.name << "] does not run on " << place
       << ": it keeps tensors in an array, which this device cannot. Do this: describe it by "
          ".on_host(), or move its operands to the CPU with .cpu().";
+  if (chain_)
+    for (const Tensor& t : frame.out)
+      if (t.defined() && t.has_data())
+        chain_->written.push_back({static_cast<const char*>(t.raw()), t.nbytes(), chain_->unread});
   auto call = std::make_shared<Call>(kernel, frame, attrs, mirror_);
   if (Graph* graph = recording_on(device::current(place));
       graph && (call->waits() || call->draws())) {
@@ -352,6 +357,27 @@ void StreamedDevice::launch(const op::KernelDef& kernel, op::KernelFrame& frame,
   for (size_t i = 0; i < frame.out.size(); ++i)
     if (const Tensor& result = call->result(i); result.defined())
       frame.out[i] = op::to_place(result, place);
+}
+
+thread_local StreamedDevice::Chain* StreamedDevice::chain_ = nullptr;
+
+void StreamedDevice::chain(Place place, FunctionRef<void(bool& unread)> steps) {
+  Chain chain;
+  struct Set {
+    explicit Set(Chain* chain) { chain_ = chain; }
+    ~Set() { chain_ = nullptr; }
+  } set(&chain);
+  steps(chain.unread);
+  chains_run_.fetch_add(1, std::memory_order_relaxed);
+  for (size_t i = 0; i < chain.written.size(); ++i) {
+    const Written& w = chain.written[i];
+    const auto later = std::span(chain.written).subspan(i + 1);
+    if (!w.unread || std::ranges::any_of(later, [&](const Written& o) { return o.meets(w); }))
+      continue;
+    const auto at = reinterpret_cast<uintptr_t>(w.begin);
+    enqueue(device::current(place), {"spoil", profile::Kind::kernel}, {{at, at + w.bytes, true}},
+            [this, w] { std::memset(mirror_.alias(w.begin), 0xff, w.bytes); });
+  }
 }
 
 void StreamedDevice::copy(const Tensor& dst, const Tensor& src, Place place) {

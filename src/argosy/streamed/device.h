@@ -67,6 +67,10 @@ class StreamedDevice final : public Device, public op::Launcher {
   void launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
               Place place) override;
   void copy(const Tensor& dst, const Tensor& src, Place place) override;
+  // Runs the steps one by one, and spoils what is read by them only: a GPU does not write it.
+  bool chains() const override { return true; }
+  void chain(Place place, FunctionRef<void(bool& unread)> steps) override;
+  uint64_t chain_launches() const override { return chains_run_.load(std::memory_order_relaxed); }
 
   // Waits for everything, and forgets what failed. For tests: others see a device that failed stay
   // failed.
@@ -106,6 +110,23 @@ class StreamedDevice final : public Device, public op::Launcher {
     uint64_t position;
     Clock clock;  // what is done when that is
   };
+
+  // What steps of a chain wrote, in their order.
+  struct Written {
+    const char* begin;
+    size_t bytes;
+    bool unread;
+    bool meets(const Written& o) const {
+      return begin < o.begin + o.bytes && o.begin < begin + bytes;
+    }
+  };
+  struct Chain {
+    bool unread = false;  // what is written next
+    std::vector<Written> written;
+  };
+  std::atomic<uint64_t> chains_run_{0};
+  // Of this thread, null outside of chains.
+  static thread_local Chain* chain_;
 
   // What this thread records on the stream, or null.
   static Graph* recording_on(Stream stream);

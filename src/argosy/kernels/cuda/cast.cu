@@ -1,52 +1,15 @@
 #include "argosy/kernels/cuda/cast.h"
 
+#include <algorithm>
+#include <array>
+
 #include "argosy/kernels/cuda/elementwise.cuh"
+#include "argosy/kernels/cuda/ops_cast.cuh"
 
 // Conversions. Pairs that matter have kernels that take packs; for all others one kernel for each
 // target looks at the dtype of its input.
 namespace argosy::cuda {
 namespace {
-
-template <class To, class From>
-__device__ __forceinline__ To converted(From v) {
-  if constexpr (is_complex_v<From> && is_complex_v<To>) {
-    using T = decltype(To::re);
-    return {static_cast<T>(v.re), static_cast<T>(v.im)};
-  } else if constexpr (is_complex_v<To>) {
-    using T = decltype(To::re);
-    return {static_cast<T>(v), T(0)};
-  } else if constexpr (is_complex_v<From>) {
-    if constexpr (std::is_same_v<To, bool>)
-      return v.re != 0 || v.im != 0;
-    else
-      return converted<To>(v.re);
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return v != From(0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if constexpr (std::is_same_v<To, uint64_t>) {
-      constexpr From kHalf = 9223372036854775808.0;
-      return v >= kHalf
-                 ? static_cast<uint64_t>(static_cast<int64_t>(v - kHalf)) ^ (uint64_t{1} << 63)
-                 : static_cast<uint64_t>(static_cast<int64_t>(v));
-    } else if constexpr (std::is_same_v<To, uint32_t> || sizeof(To) == 8) {
-      return static_cast<To>(static_cast<int64_t>(v));
-    } else {
-      return static_cast<To>(static_cast<int32_t>(v));
-    }
-  } else {
-    return static_cast<To>(v);
-  }
-}
-
-template <class To>
-struct CastOp {
-  static constexpr Weight kWeight = Weight::light;
-  static constexpr bool kMoves = true;
-  template <class From>
-  __device__ __forceinline__ Computed<To> operator()(From v) const {
-    return converted<Computed<To>>(v);
-  }
-};
 
 template <class To, class From>
 __device__ __forceinline__ To cast_at(const void* data, int64_t offset) {
@@ -158,9 +121,58 @@ bool run_common(cudaStream_t stream, const View& to, const View& from, Types<Fro
   });
 }
 
+// --- in chains ---
+
+// Types that have a name in chains; -1: it has none.
+int place_of(DType dtype) {
+  static constexpr DType kOf[] = {DType::bool_,  DType::uint8,   DType::int8,     DType::uint16,
+                                  DType::int16,  DType::uint32,  DType::int32,    DType::uint64,
+                                  DType::int64,  DType::float16, DType::bfloat16, DType::float32,
+                                  DType::float64};
+  const auto* found = std::find(std::begin(kOf), std::end(kOf), dtype);
+  return found == std::end(kOf) ? -1 : static_cast<int>(found - kOf);
+}
+
+template <class From, class... To>
+constexpr std::array<ChainOp, sizeof...(To)> casts_from(Types<To...>) {
+  return {ChainOp{"CastOp",
+                  true,
+                  true,
+                  {type_name<From>, type_name<To>},
+                  {sizeof(From), sizeof(To)},
+                  1,
+                  "float",
+                  sizeof(Numbers<float>)}...};
+}
+template <class... T>
+constexpr std::array<std::array<ChainOp, sizeof...(T)>, sizeof...(T)> all_casts(Types<T...> types) {
+  return {casts_from<T>(types)...};
+}
+
+// Whether the conversion is held back. If not, what was before it is launched.
+bool held_back(const View& to, const View& from) {
+  static constexpr auto kCasts =
+      all_casts(Types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t,
+                      int64_t, half_t, bf16_t, float, double>{});
+  const int a = place_of(from.dtype), b = place_of(to.dtype);
+  if (a < 0 || b < 0) {
+    chain_recorder->run();
+    return false;
+  }
+  ChainStep& s = chain_recorder->add(kCasts[static_cast<size_t>(a)][static_cast<size_t>(b)]);
+  s.operands[0] = from;
+  s.operands[1] = to;
+  s.alone = [](void* stream, const ChainStep& s) {
+    cast(static_cast<cudaStream_t>(stream), s.operands[1], s.operands[0]);
+  };
+  return true;
+}
+
 }  // namespace
 
 void cast(cudaStream_t stream, const View& to, const View& from) {
+  if (chain_recorder) [[unlikely]]
+    if (held_back(to, from)) return;
   using All = Types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t,
                     f8_e4m3_t, f8_e5m2_t, half_t, bf16_t, float, double, c64, c128>;
   pick(to.dtype, All{}, [&](auto type) {

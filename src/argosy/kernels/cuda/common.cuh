@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
-
 #include <cfloat>
 #include <cstdint>
 #include <type_traits>
@@ -11,74 +7,11 @@
 
 #include "argosy/base/dtype.h"
 #include "argosy/base/error.h"
+#include "argosy/kernels/cuda/element.cuh"
 #include "argosy/kernels/cuda/runtime.h"
 
-// What device code shares: element types, loads of several elements, reductions in a block.
+// What device code shares: types by dtype, loads of several elements, reductions in a block.
 namespace argosy::cuda {
-
-// --- element types ---
-
-template <class T>
-struct alignas(2 * sizeof(T)) Complex {
-  T re, im;
-};
-using c64 = Complex<float>;
-using c128 = Complex<double>;
-template <class T>
-inline constexpr bool is_complex_v = false;
-template <class T>
-inline constexpr bool is_complex_v<Complex<T>> = true;
-
-// Stored types of DType, and what is computed in: 16- and 8-bit floats in float.
-using half_t = __half;
-using bf16_t = __nv_bfloat16;
-using f8_e4m3_t = __nv_fp8_e4m3;
-using f8_e5m2_t = __nv_fp8_e5m2;
-template <class T>
-struct ComputedOf {
-  using type = T;
-};
-template <>
-struct ComputedOf<half_t> {
-  using type = float;
-};
-template <>
-struct ComputedOf<bf16_t> {
-  using type = float;
-};
-template <>
-struct ComputedOf<f8_e4m3_t> {
-  using type = float;
-};
-template <>
-struct ComputedOf<f8_e5m2_t> {
-  using type = float;
-};
-template <class T>
-using Computed = typename ComputedOf<T>::type;
-
-template <class T>
-__device__ __forceinline__ Computed<T> load(T v) {
-  return static_cast<Computed<T>>(v);
-}
-template <class T>
-__device__ __forceinline__ T store(Computed<T> v) {
-  return static_cast<T>(v);
-}
-
-// Too large: NaN of e4m3, infinity of e5m2, as on the CPU.
-template <>
-__device__ __forceinline__ f8_e4m3_t store<f8_e4m3_t>(float v) {
-  f8_e4m3_t out;
-  out.__x = __nv_cvt_float_to_fp8(v, __NV_NOSAT, __NV_E4M3);
-  return out;
-}
-template <>
-__device__ __forceinline__ f8_e5m2_t store<f8_e5m2_t>(float v) {
-  f8_e5m2_t out;
-  out.__x = __nv_cvt_float_to_fp8(v, __NV_NOSAT, __NV_E5M2);
-  return out;
-}
 
 template <class T>
 struct Type {
@@ -148,9 +81,6 @@ auto with_index(const char* what, DType dtype, F&& f) {
   }
 }
 // Any dtype by its width, for kernels that only move elements.
-struct alignas(16) Wide {
-  uint64_t a, b;
-};
 template <class F>
 auto with_width(int item_size, F&& f) {
   switch (item_size) {
@@ -170,10 +100,6 @@ auto with_width(int item_size, F&& f) {
 
 // --- several elements at once ---
 
-template <class T, int n>
-struct alignas(sizeof(T) * n) Pack {
-  T at[n];
-};
 // Elements that fit into the widest access.
 template <class T>
 inline constexpr int kPack = sizeof(T) >= 16 ? 1 : 16 / static_cast<int>(sizeof(T));
@@ -225,21 +151,6 @@ struct Min {
   template <class T>
   __device__ __forceinline__ T operator()(T a, T b) const {
     return b < a || b != b ? b : a;
-  }
-};
-
-// --- division by a number known on the host ---
-
-// n / d and n % d for 0 <= n < 2^31 without a division (Granlund and Montgomery 1994).
-struct Divider {
-  uint32_t d = 1, magic = 0, shift = 0;
-  Divider() = default;
-  explicit Divider(uint32_t divisor) : d(divisor) {
-    while (shift < 32 && (uint64_t{1} << shift) < d) ++shift;
-    magic = static_cast<uint32_t>((((uint64_t{1} << shift) - d) << 32) / d + 1);
-  }
-  __device__ __forceinline__ uint32_t quotient(uint32_t n) const {
-    return (__umulhi(n, magic) + n) >> shift;
   }
 };
 

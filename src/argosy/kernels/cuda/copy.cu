@@ -228,6 +228,8 @@ void copy(cudaStream_t stream, const View& to, const View& from) {
   const int64_t n = count_of(to);
   if (n == 0) return;
   if (to.dtype != from.dtype) return cast(stream, to, from);
+  if (chain_recorder) [[unlikely]]
+    chain_recorder->run();
   const View operands[] = {from, to};
   const Merged m = merged(operands, 2, 1);
   const int size = item_size(to.dtype), sizes[] = {size, size};
@@ -262,6 +264,8 @@ void copy(cudaStream_t stream, const View& to, const View& from) {
 void fill(cudaStream_t stream, const View& to, const void* item) {
   const int64_t n = count_of(to);
   if (n == 0) return;
+  if (chain_recorder) [[unlikely]]
+    chain_recorder->run();
   const Merged m = merged(&to, 1, 0);
   const bool dense = m.rank == 1 && m.strides[0][0] == 1;
   with_width(item_size(to.dtype), [&](auto type) {

@@ -1,61 +1,19 @@
 #pragma once
 
+#include <cstring>
 #include <tuple>
 
+#include "argosy/kernels/cuda/chain_recorder.h"
 #include "argosy/kernels/cuda/common.cuh"
+#include "argosy/kernels/cuda/functors.cuh"
 #include "argosy/kernels/cuda/loops.h"
 #include "argosy/kernels/cuda/walk.h"
 
 // out = op(in..), one element of each operand at a time, for operands of any strides.
 namespace argosy::cuda {
 
-// --- ops ---
-//
-// An op is an empty struct that is called with computed elements, and with Numbers last if it takes
-// them. How much code it is decides how it is compiled:
-//   light    16 bytes of each operand at once, several such packs in flight
-//   medium   16 bytes at once; double and complex one element at once
-//   heavy    the same, by a call for each element
-// kMoves: it takes integers of a width for whatever has that width. Number: the type of Numbers,
-// where it is not the computed type.
-enum class Weight { light, medium, heavy };
+// --- numbers ---
 
-//
-//   ARGOSY_CUDA_OP(Square, light, T x) { return x * x; } ARGOSY_CUDA_END
-//   ARGOSY_CUDA_OP_WITH(Elu, medium, T x, const N& p) { ... } ARGOSY_CUDA_END
-#define ARGOSY_CUDA_OP(Name, weight, ...)             \
-  struct Name {                                       \
-    static constexpr Weight kWeight = Weight::weight; \
-    template <class T>                                \
-    __device__ __forceinline__ auto operator()(__VA_ARGS__) const
-#define ARGOSY_CUDA_OP_WITH(Name, weight, ...)        \
-  struct Name {                                       \
-    static constexpr Weight kWeight = Weight::weight; \
-    template <class T, class N>                       \
-    __device__ __forceinline__ auto operator()(__VA_ARGS__) const
-#define ARGOSY_CUDA_END \
-  }                     \
-  ;
-
-// What stands for an op where results are of 16 bits: the same in fewer instructions, off by far
-// less than those bits show.
-template <class Op>
-struct NearOf {
-  using type = Op;
-};
-#define ARGOSY_CUDA_NEAR(Op, Near) \
-  template <>                      \
-  struct NearOf<Op> {              \
-    using type = Near;             \
-  };
-template <class T>
-inline constexpr bool is_half_v = std::is_same_v<T, half_t> || std::is_same_v<T, bf16_t>;
-
-// LoopParams in the computed type; integers saturate.
-template <class S>
-struct Numbers {
-  S a, b, c;
-};
 template <class T>
 struct ScalarOf {
   using type = T;
@@ -88,14 +46,6 @@ template <class S>
 Numbers<S> numbers_of(const cpu::LoopParams* p) {
   if (!p) return {};
   return {number<S>(p->a), number<S>(p->b), number<S>(p->c)};
-}
-
-template <class Op, class R, class N, class... A>
-__device__ __forceinline__ R applied(const N& p, A... a) {
-  if constexpr (std::is_invocable_v<Op, A..., const N&>)
-    return store<R>(static_cast<Computed<R>>(Op{}(a..., p)));
-  else
-    return store<R>(static_cast<Computed<R>>(Op{}(a...)));
 }
 
 template <class Op, class R, class N, class... A>
@@ -263,10 +213,88 @@ constexpr int flight_of(int pack, int inputs = 2) {
   return Op::kWeight != Weight::light || (pack >= 8 && inputs > 1) ? 1 : 2;
 }
 
+// --- chains ---
+
+// What a type is called in the text of a chain; null: it is in none.
+template <class T>
+inline constexpr const char* type_name = nullptr;
+#define ARGOSY_TYPE_NAME(T) \
+  template <>               \
+  inline constexpr const char* type_name<T> = #T;
+ARGOSY_TYPE_NAME(bool)
+ARGOSY_TYPE_NAME(uint8_t)
+ARGOSY_TYPE_NAME(int8_t)
+ARGOSY_TYPE_NAME(uint16_t)
+ARGOSY_TYPE_NAME(int16_t)
+ARGOSY_TYPE_NAME(uint32_t)
+ARGOSY_TYPE_NAME(int32_t)
+ARGOSY_TYPE_NAME(uint64_t)
+ARGOSY_TYPE_NAME(int64_t)
+ARGOSY_TYPE_NAME(half_t)
+ARGOSY_TYPE_NAME(bf16_t)
+ARGOSY_TYPE_NAME(float)
+ARGOSY_TYPE_NAME(double)
+#undef ARGOSY_TYPE_NAME
+
+template <class Op, class S, class R, class... A>
+constexpr ChainOp chain_op_of() {
+  ChainOp op{};
+  if constexpr (requires { Op::kName; }) {
+    const bool named = ((type_name<A> != nullptr) && ...) && type_name<R> && type_name<S>;
+    if (named && Op::kWeight != Weight::heavy) op.name = Op::kName;
+  }
+  op.light = Op::kWeight == Weight::light;
+  int k = 0;
+  ((op.types[k] = type_name<A>, op.sizes[k++] = sizeof(A)), ...);
+  op.types[k] = type_name<R>;
+  op.sizes[k] = sizeof(R);
+  op.inputs = k;
+  op.number = type_name<S>;
+  op.number_bytes = sizeof(Numbers<S>);
+  return op;
+}
+template <class Op, class S, class R, class... A>
+inline constexpr ChainOp chain_op = chain_op_of<Op, S, R, A...>();
+
+template <class Stated, class R, class... A>
+void run_each(cudaStream_t stream, const View* operands, const cpu::LoopParams* params);
+
+// Whether the call is held back. If not, what was before it is launched.
+template <class Stated, class R, class... A>
+bool held_back(const View* operands, const cpu::LoopParams* params) {
+  using Op = OpFor<Stated, R>;
+  using S = typename NumberOf<Op, std::tuple_element_t<0, std::tuple<A...>>>::type;
+  static constexpr const ChainOp& kOp = chain_op<Op, S, R, A...>;
+  if constexpr (kOp.name != nullptr) {
+    ChainStep& s = chain_recorder->add(kOp);
+    for (int k = 0; k <= kOp.inputs; ++k) s.operands[k] = operands[k];
+    if (params) {
+      s.has_params = true;
+      s.params[0] = params->a;
+      s.params[1] = params->b;
+      s.params[2] = params->c;
+      const Numbers<S> p = numbers_of<S>(params);
+      static_assert(sizeof p <= sizeof s.numbers);
+      std::memcpy(s.numbers, &p, sizeof p);
+    }
+    s.alone = [](void* stream, const ChainStep& s) {
+      const cpu::LoopParams p{s.params[0], s.params[1], s.params[2]};
+      run_each<Stated, R, A...>(static_cast<cudaStream_t>(stream), s.operands,
+                                s.has_params ? &p : nullptr);
+    };
+    return true;
+  } else {
+    chain_recorder->run();
+    return false;
+  }
+}
+
 // Runs the op over operands (inputs, then the output) that hold A.. and R.
 template <class Stated, class R, class... A>
 void run_each(cudaStream_t stream, const View* operands, const cpu::LoopParams* params) {
-  using Op = std::conditional_t<is_half_v<R>, typename NearOf<Stated>::type, Stated>;
+  if (chain_recorder) [[unlikely]]
+    if (held_back<Stated, R, A...>(operands, params)) return;
+  using Op = OpFor<Stated, R>;
   constexpr int kCount = sizeof...(A) + 1, kPacked = widest_pack<Op, R, A...>();
   using First = std::tuple_element_t<0, std::tuple<A...>>;
   using S = typename NumberOf<Op, First>::type;

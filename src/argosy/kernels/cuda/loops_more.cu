@@ -1,30 +1,12 @@
 #include "argosy/kernels/cuda/loops_more.h"
 
 #include "argosy/kernels/cuda/elementwise.cuh"
-#include "argosy/kernels/cuda/math.cuh"
+#include "argosy/kernels/cuda/ops_more.cuh"
 #include "argosy/kernels/cuda/special.cuh"
 
 namespace argosy::cuda {
 namespace {
 
-ARGOSY_CUDA_OP_WITH(NanToNumOp, light, T x, const N& p) {
-  return x != x ? p.a : x == T(INFINITY) ? p.b : x == T(-INFINITY) ? p.c : x;
-}
-ARGOSY_CUDA_END
-ARGOSY_CUDA_OP(ZeroNanOp, light, T x) {
-  if constexpr (is_complex_v<T>)
-    return is_nan(x) ? T{0, 0} : x;
-  else
-    return x == x ? x : T(0);
-}
-ARGOSY_CUDA_END
-ARGOSY_CUDA_OP(SignbitOp, light, T x) {
-  if constexpr (is_float_v<T>)
-    return copysign(T(1), x) < 0;
-  else
-    return below_zero(x);
-}
-ARGOSY_CUDA_END
 struct RoundPlacesOp {
   static constexpr Weight kWeight = Weight::heavy;
   using Number = double;
@@ -58,11 +40,6 @@ struct JoinOp {
     return {re, im};
   }
 };
-// max(x, 0) - x z + log(1 + e^-|x|), which neither overflows nor cancels.
-ARGOSY_CUDA_OP(LogitsLossOp, medium, T x, T z) {
-  return (x > 0 ? x : T(0)) - product_of(x, z) + log1p(exp(-fabs(x)));
-}
-ARGOSY_CUDA_END
 template <class T>
 __device__ __forceinline__ T bounded_log(T x) {
   const T v = log(x);

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <limits>
-
-#include "argosy/kernels/cuda/common.cuh"
+#include "argosy/kernels/cuda/element.cuh"
 
 // Arithmetic that ops of elements share, of computed types.
 namespace argosy::cuda {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "argosy/kernels/cuda/common.cuh"
+#include "argosy/kernels/cuda/element.cuh"
 
 // Functions of floats whose results are rounded to 16 bits: a few instructions each, relative
 // errors below 1e-5 (half a unit of float16 is 2.4e-4 at least). exp, reciprocal and softplus give

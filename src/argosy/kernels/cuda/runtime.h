@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "argosy/base/dtype.h"
+#include "argosy/kernels/cuda/view.h"
 
 // What host code of CUDA kernels shares. Functions in kernels/cuda/ take a stream, addresses of the
 // device, sizes and numbers; they enqueue and return. Who calls them (cuda/) knows tensors and ops.
@@ -29,16 +30,6 @@ int multiprocessors();
 // the device full. Kernels that are launched so go over their items in a loop with the grid's
 // stride.
 int grid(int64_t n, int64_t per_block, int blocks_per_multiprocessor = 8);
-
-// A tensor's elements as kernels see them. Strides in elements, 0 where it is broadcast.
-inline constexpr int kMaxRank = 16;
-struct View {
-  void* data = nullptr;
-  DType dtype = DType::float32;
-  int rank = 0;
-  int64_t shape[kMaxRank] = {};
-  int64_t strides[kMaxRank] = {};
-};
 
 // Device memory that lives until what was enqueued so far on its stream is done. Nothing waits.
 class Scratch {

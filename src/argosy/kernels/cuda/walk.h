@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "argosy/kernels/cuda/runtime.h"
+#include "argosy/kernels/cuda/view.h"
 
 // The dimensions that a kernel over strided operands has to go through.
 namespace argosy::cuda {

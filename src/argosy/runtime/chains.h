@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "argosy/runtime/plan.h"
+
+// Which steps a device may run as one: neighbours whose kernels only run loop tables and whose
+// results have one shape.
+namespace argosy::runtime {
+
+// Finds the chains of a plan whose memory is placed, on a place whose device has them, and sets
+// Step::unread. last: of each slot, the last step that may read what it has at the end of a chain;
+// kNone: it may be read at any time.
+void find_chains(Plan& plan, std::span<const uint32_t> last);
+
+}  // namespace argosy::runtime
