@@ -6,7 +6,14 @@ import math
 
 from argosy import tensor
 from argosy._core import OperandError, Tensor
-from argosy.sparse.tensor import SparseCooTensor, SparseTensor, from_dense, linear, unravel
+from argosy.sparse.tensor import (
+    SparseCooTensor,
+    SparseTensor,
+    from_dense,
+    linear,
+    place_of,
+    unravel,
+)
 from argosy.sparse.unary import _back, _coordinates, check
 
 
@@ -35,7 +42,8 @@ def _aligned(name, x, y):
     union = tensor.unique(tensor.concat(numbers)) if a.nnz() + b.nnz() else numbers[0]
     values = []
     for t, own in zip((a, b), numbers):
-        empty = tensor.zeros([union.shape[0], *t.values().shape[1:]], t.dtype)
+        form = [union.shape[0], *t.values().shape[1:]]
+        empty = tensor.zeros(form, t.dtype, device=place_of(t.values()))
         if t.nnz():
             empty = tensor.index_add(empty, tensor.searchsorted(union, own), 0, t.values())
         values.append(empty)
@@ -137,10 +145,12 @@ def divide(x, y, name=None):
         return x._like(x.values() / y)
     indices, a, b = _aligned("divide", x, y)
     shape = x._shape[: indices.shape[0]]
-    numbers, places = linear(indices, shape), tensor.arange(math.prod(shape))
+    numbers = linear(indices, shape)
+    places = tensor.arange(math.prod(shape), device=place_of(indices))
     whole = []
     for values in (a, b):
-        empty = tensor.zeros([places.shape[0], *values.shape[1:]], values.dtype)
+        form = [places.shape[0], *values.shape[1:]]
+        empty = tensor.zeros(form, values.dtype, device=place_of(values))
         whole.append(tensor.index_add(empty, numbers, 0, values) if numbers.shape[0] else empty)
     quotient = tensor.divide(*whole)
     return _back(x, SparseCooTensor(unravel(places, shape), quotient, x._shape, True))
@@ -182,7 +192,8 @@ def matmul(x, y, name=None):
     row = linear(c.indices()[:-1], x._shape[:-1])
     column = linear(tensor.concat([c.indices()[:-2], c.indices()[-1:]]).astype("int64"), shape[:-1])
     terms = c.values().unsqueeze(1) * tensor.index_select(y.reshape([-1, shape[-1]]), column)
-    found = tensor.zeros([math.prod(x._shape[:-1]), shape[-1]], terms.dtype)
+    form = [math.prod(x._shape[:-1]), shape[-1]]
+    found = tensor.zeros(form, terms.dtype, device=place_of(terms))
     if c.nnz():
         found = tensor.index_add(found, row, 0, terms)
     return found.reshape([*x._shape[:-1], shape[-1]])

@@ -11,9 +11,14 @@ from argosy import tensor
 from argosy._core import Size, Tensor
 
 
+def place_of(x):
+    """Where what goes with x is made: there; of values of a Program, wherever that runs."""
+    return None if x._symbolic else x.place
+
+
 def linear(indices, shape):
     """Numbers of the places that indices [dims, n] name, in row-major order."""
-    found = tensor.zeros([indices.shape[1]], "int64")
+    found = tensor.zeros([indices.shape[1]], "int64", device=place_of(indices))
     for axis, size in enumerate(shape):
         found = found * size + indices[axis].astype("int64")
     return found
@@ -26,7 +31,9 @@ def unravel(numbers, shape):
         rows.append(numbers % max(size, 1))
         numbers = numbers // max(size, 1)
     rows.reverse()
-    return tensor.stack(rows) if rows else tensor.zeros([0, numbers.shape[0]], "int64")
+    if rows:
+        return tensor.stack(rows)
+    return tensor.zeros([0, numbers.shape[0]], "int64", device=place_of(numbers))
 
 
 def _again(kind, state):
@@ -259,7 +266,8 @@ class SparseCooTensor(SparseTensor):
         if self.nnz() == 0:
             return SparseCooTensor(self._indices, self._values, self._shape, True)
         numbers, place = tensor.unique(self._numbers(), return_inverse=True)
-        empty = tensor.zeros([numbers.shape[0], *self._values.shape[1:]], self.dtype)
+        form = [numbers.shape[0], *self._values.shape[1:]]
+        empty = tensor.zeros(form, self.dtype, device=place_of(self._values))
         values = tensor.index_add(empty, place, 0, self._values)
         indices = unravel(numbers, shape).astype(self._indices.dtype)
         return SparseCooTensor(indices, values, self._shape, True)
@@ -269,7 +277,8 @@ class SparseCooTensor(SparseTensor):
         lead = self._shape[: self.sparse_dim()]
         truth = self._values.dtype == "bool"  # which is not added up
         values = self._values.astype("int8") if truth else self._values
-        flat = tensor.zeros([math.prod(lead), *values.shape[1:]], values.dtype)
+        form = [math.prod(lead), *values.shape[1:]]
+        flat = tensor.zeros(form, values.dtype, device=place_of(values))
         if self.nnz():
             flat = tensor.index_add(flat, self._numbers(), 0, values)
         return (flat > 0 if truth else flat).reshape(self._shape)
@@ -293,7 +302,8 @@ class SparseCooTensor(SparseTensor):
         row = linear(x._indices[:-1], self._shape[:-1])
         count = tensor.bincount(row, minlength=math.prod(batch) * rows)
         ends = tensor.cumsum(count.reshape([-1, rows]), axis=1)
-        crows = tensor.concat([tensor.zeros([ends.shape[0], 1], "int64"), ends.astype("int64")], 1)
+        first = tensor.zeros([ends.shape[0], 1], "int64", device=place_of(ends))
+        crows = tensor.concat([first, ends.astype("int64")], 1)
         cols = x._indices[-1].astype("int64")
         return SparseCsrTensor(crows.reshape([-1]), cols, x._values, self._shape)
 
@@ -344,7 +354,8 @@ class SparseCsrTensor(SparseTensor):
         rows = self._shape[-2]
         starts = self._crows.astype("int64").reshape([-1, rows + 1])
         counts = (starts[:, 1:] - starts[:, :-1]).reshape([-1])
-        row = tensor.repeat_interleave(tensor.arange(counts.shape[0]), counts)
+        row = tensor.arange(counts.shape[0], device=place_of(counts))
+        row = tensor.repeat_interleave(row, counts)
         lead = unravel(row, self._shape[:-1])
         indices = tensor.concat([lead, self._cols.astype("int64").unsqueeze(0)])
         found = SparseCooTensor(indices, self._values, self._shape, True)

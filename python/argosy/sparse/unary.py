@@ -6,7 +6,7 @@ from builtins import slice as _slice
 
 from argosy import linalg, tensor
 from argosy._core import OperandError
-from argosy.sparse.tensor import SparseCooTensor, SparseTensor, linear, unravel
+from argosy.sparse.tensor import SparseCooTensor, SparseTensor, linear, place_of, unravel
 
 
 class NotSparse(OperandError, NotImplementedError):
@@ -293,7 +293,8 @@ def sum(x, axis=None, dtype=None, keepdim=False, name=None):  # noqa: A001
             row = c.indices()[a]
             rows.append(tensor.zeros_like(row) if gone else row)
     if not rows:
-        rows, shape = [tensor.zeros([c.nnz()], "int64")], [1, *shape]
+        none = tensor.zeros([c.nnz()], "int64", device=place_of(c.values()))
+        rows, shape = [none], [1, *shape]
     return _back(x, SparseCooTensor(tensor.stack(rows), values, shape).coalesce())
 
 
@@ -320,7 +321,8 @@ def slice(x, axes, starts, ends, name=None):  # noqa: A001
     check("slice", x)
     c = _coordinates(x)
     lead, shape, shift = c.sparse_dim(), list(x._shape), [0] * x.ndim
-    keep, values = tensor.ones([c.nnz()], "bool"), c.values()
+    values = c.values()
+    keep = tensor.ones([c.nnz()], "bool", device=place_of(values))
     for axis, start, end in zip(axes, starts, ends):
         axis %= x.ndim
         start, end, _ = _slice(int(start), int(end)).indices(x._shape[axis])
@@ -331,7 +333,7 @@ def slice(x, axes, starts, ends, name=None):  # noqa: A001
         else:
             values = tensor.slice(values, [axis - lead + 1], [start], [end])
     places = tensor.nonzero(keep).flatten()
-    offset = tensor.to_tensor(shift[:lead], dtype=c.indices().dtype).unsqueeze(1)
+    offset = tensor.to_tensor(shift[:lead], c.indices().dtype, place_of(values)).unsqueeze(1)
     indices = tensor.index_select(c.indices(), places, 1) - offset
     return _back(x, SparseCooTensor(indices, tensor.index_select(values, places), shape))
 
