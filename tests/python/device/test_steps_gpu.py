@@ -70,8 +70,8 @@ def test_a_static_program_does_not_wait_for_its_rate():
         with paddle.static.program_guard(main, start):
             x = paddle.static.data("x", [16, 30])
             loss = (paddle.static.nn.fc(x, 20) ** 2).mean()
-            rate = paddle.optimizer.lr.ExponentialDecay(0.05, 0.5)
-            paddle.optimizer.Adam(rate).minimize(loss)
+            rate = paddle.optimizer.lr.ExponentialDecay(0.01, 0.5)
+            paddle.optimizer.SGD(rate).minimize(loss)
         exe = paddle.static.Executor(paddle.CUDAPlace(0))
         exe.run(start)
         found = []
