@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.python.device.where import STREAMED
+from tests.python.device.where import FIRST, STREAMED
 
 import argosy as paddle
 import argosy.nn.functional as F
@@ -154,7 +154,7 @@ def test_of_two_threads_one_hears_it():
 
     def wait():
         try:
-            paddle.device.synchronize()
+            paddle.device.synchronize(FIRST)
         except IndexError as e:
             heard.append(str(e))
 
