@@ -56,13 +56,13 @@ TEST(Bounds, OneOfSeveralThreadsTakesIt) {
 }
 
 TEST(Bounds, ErrorsReadAsTheCpusDo) {
-  expect(finding(Named::element, "take_slices", 7, 5, 1), ErrorKind::index,
+  expect(finding(Named::element, "gather, index_select", 7, 5, 1), ErrorKind::index,
          "[gather, index_select] index 7 is out of range for dimension 1 of size 5. Do this: check "
          "the index; negative ones count from the end.");
   expect(finding(Named::element, "put_along", -9, 5), ErrorKind::index,
          "[put_along] index -9 is out of range for dimension 0 of size 5.");
-  expect(finding(Named::corner, "index_get", 9, 4, 1), ErrorKind::invalid_argument,
-         "[index_get] index 9 is out of range for dimension 1 of size 4.");
+  expect(finding(Named::corner, "gather_nd", 9, 4, 1), ErrorKind::axis,
+         "[gather_nd] index 9 is out of range for dimension 1 of size 4.");
   expect(finding(Named::row, "embedding", 3, 3), ErrorKind::invalid_argument,
          "[embedding] index 3 is out of range: expected 0 <= index < 3 (the rows of weight).");
   expect(finding(Named::label, "cross_entropy", 10, 10, -100), ErrorKind::index,

@@ -1,7 +1,6 @@
 #include "argosy/kernels/cuda/bounds.h"
 
 #include <atomic>
-#include <string_view>
 
 namespace argosy::cuda {
 
@@ -15,17 +14,13 @@ bool take_finding(Finding& from, Finding* found) {
 }
 
 Error error_of(const Finding& found) {
-  // Nobody calls that op by its own name.
-  const std::string_view op =
-      found.op == std::string_view("take_slices") ? "gather, index_select" : found.op;
   ErrorKind kind = ErrorKind::invalid_argument;
   Message text;
-  text << '[' << op << "] ";
+  text << '[' << found.op << "] ";
   switch (found.named) {
     case Named::element:
-      kind = ErrorKind::index;
-      [[fallthrough]];
     case Named::corner:
+      kind = found.named == Named::corner ? ErrorKind::axis : ErrorKind::index;
       text << "index " << found.value << " is out of range for dimension " << found.detail
            << " of size " << found.bound
            << ". Do this: check the index; negative ones count from the end.";
