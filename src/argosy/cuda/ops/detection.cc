@@ -2,9 +2,12 @@
 
 #include <limits>
 
+#include "argosy/base/device.h"
 #include "argosy/cuda/call.h"
 #include "argosy/kernels/cuda/checks.h"
+#include "argosy/kernels/cuda/copy.h"
 #include "argosy/kernels/cuda/roi.h"
+#include "argosy/kernels/cuda/suppress.h"
 
 namespace argosy::cuda {
 namespace {
@@ -12,6 +15,7 @@ namespace {
 using op::KernelFrame;
 using ops::DeformAttrs;
 using ops::RoiAttrs;
+using ops::SuppressAttrs;
 
 RoiShape shape_of(const Tensor& x, int64_t regions, const RoiAttrs& a) {
   return {x.dim(0), regions,         x.dim(1),       x.dim(2),
@@ -81,6 +85,51 @@ void run_psroi_grad(KernelFrame& f, const RoiAttrs& a) {
                   image.data<int64_t>(), dx.raw());
 }
 
+// --- suppression ---
+
+View flat_view(void* data, DType dtype, int64_t n) {
+  View v;
+  v.data = data;
+  v.dtype = dtype;
+  v.rank = 1;
+  v.shape[0] = n;
+  v.strides[0] = 1;
+  return v;
+}
+
+const char* match_suppress(const op::Inputs& in, const SuppressAttrs&) {
+  return in[0].numel() >= INT32_MAX ? "2^31 elements or more" : nullptr;
+}
+// The host waits for how many there are.
+void run_suppress(KernelFrame& f, const SuppressAttrs& a) {
+  const Tensor& boxes = f.in[0];
+  const int64_t n = boxes.dim(0);
+  if (n == 0) {
+    f.allocate(0, {0});
+    return;
+  }
+  cudaStream_t stream = stream_of(f);
+  const Scratch kept(stream, static_cast<size_t>(n) * sizeof(int32_t)),
+      found(stream, sizeof(int32_t));
+  Suppression c;
+  c.dtype = boxes.dtype();
+  c.threshold = a.threshold;
+  c.extra = a.extra;
+  c.eta = a.eta;
+  c.most = n;
+  c.boxes = boxes.raw();
+  suppress(stream, c, kept.data<int32_t>(), found.data<int32_t>());
+  int32_t count = 0;
+  {
+    const device::HostWait wait;
+    ARGOSY_CUDA(
+        cudaMemcpyAsync(&count, found.data(), sizeof(count), cudaMemcpyDeviceToHost, stream));
+    ARGOSY_CUDA(cudaStreamSynchronize(stream));
+  }
+  const Tensor& out = f.allocate(0, {count});
+  if (count) copy(stream, view_of(out), flat_view(kept.data(), DType::int32, count));
+}
+
 // --- deformable convolution ---
 
 DeformShape shape_of(const Tensor& x, const DeformAttrs& a) {
@@ -130,6 +179,7 @@ void run_columns_grad(KernelFrame& f, const DeformAttrs& a) {
     add_kernel<RoiAttrs>("roi_pool_grad", run_pool_grad),
     add_kernel<RoiAttrs>("psroi_pool", match, run_psroi),
     add_kernel<RoiAttrs>("psroi_pool_grad", match_grad, run_psroi_grad),
+    add_kernel<SuppressAttrs>("suppress_boxes", match_suppress, run_suppress),
     add_kernel<DeformAttrs>("deform_columns", run_columns),
     add_kernel<DeformAttrs>("deform_columns_grad", run_columns_grad),
 };

@@ -21,7 +21,6 @@ using op::Inputs;
 using op::KernelFrame;
 using ops::MulticlassAttrs;
 using ops::ProposalAttrs;
-using ops::SuppressAttrs;
 
 template <class T>
 std::vector<T> read(cudaStream_t stream, const void* from, size_t count) {
@@ -71,37 +70,11 @@ View view_as(void* data, DType dtype, std::initializer_list<int64_t> shape,
   return v;
 }
 
-// --- one list ---
-
 template <class A>
 const char* match(const Inputs& in, const A&) {
   for (const Tensor& t : in.flat())
     if (t.defined() && t.numel() >= INT32_MAX) return "2^31 elements or more";
   return nullptr;
-}
-
-void suppress_run(KernelFrame& f, const SuppressAttrs& a) {
-  const Tensor& boxes = f.in[0];
-  const int64_t n = boxes.dim(0);
-  if (n == 0) {
-    f.allocate(0, {0});
-    return;
-  }
-  cudaStream_t stream = stream_of(f);
-  refuse_capture(stream, f.name());
-  const Scratch kept(stream, static_cast<size_t>(n) * sizeof(int32_t)),
-      found(stream, sizeof(int32_t));
-  Suppression c;
-  c.dtype = boxes.dtype();
-  c.threshold = a.threshold;
-  c.extra = a.extra;
-  c.eta = a.eta;
-  c.most = n;
-  c.boxes = boxes.raw();
-  suppress(stream, c, kept.data<int32_t>(), found.data<int32_t>());
-  const int64_t count = read<int32_t>(stream, found.data(), 1)[0];
-  const Tensor& out = f.allocate(0, {count});
-  if (count) copy(stream, view_of(out), view_as(kept.data(), DType::int32, {count}, {1}));
 }
 
 // --- proposals ---
@@ -292,7 +265,6 @@ void multiclass_run(KernelFrame& f, const MulticlassAttrs& a) {
 }
 
 [[maybe_unused]] const bool added[] = {
-    add_kernel<SuppressAttrs>("suppress_boxes", match<SuppressAttrs>, suppress_run),
     add_kernel<ProposalAttrs>("generate_proposals", match<ProposalAttrs>, proposals_run),
     add_kernel<MulticlassAttrs>("multiclass_nms", match_multiclass, multiclass_run),
 };
