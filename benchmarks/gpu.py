@@ -305,8 +305,9 @@ def factorizations():
         check([p.linalg.eigh(s)[0]], [torch.linalg.eigh(ts)[0]], 1e-3)
         compare_times(f"eigh, {size}", lambda: p.linalg.eigh(s), lambda: torch.linalg.eigh(ts), 1.2,
                       **options)  # fmt: skip
-        if n > 100:
-            continue
+        check([p.linalg.qr(a)[1].abs()], [torch.linalg.qr(ta)[1].abs()], 1e-2)
+        compare_times(f"qr, {size}", lambda: p.linalg.qr(a), lambda: torch.linalg.qr(ta), 1.2,
+                      **options)  # fmt: skip
         check([p.linalg.svd(a)[1]], [torch.linalg.svd(ta, full_matrices=False)[1]], 1e-3)
         compare_times(f"svd, {size}", lambda: p.linalg.svd(a),
                       lambda: torch.linalg.svd(ta, full_matrices=False), 1.2, **options)  # fmt: skip

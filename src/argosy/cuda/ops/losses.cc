@@ -1,10 +1,11 @@
 #include "argosy/cuda/call.h"
 #include "argosy/kernels/cuda/class_paths.h"
 #include "argosy/kernels/cuda/ctc.h"
+#include "argosy/kernels/cuda/rnnt.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/norm/parts.h"
 
-// Parts of losses that are no elementwise ops: CTC, trees and clusters of classes, margins.
+// Parts of losses that are no elementwise ops: CTC, RNN-T, trees and clusters of classes, margins.
 namespace argosy::cuda {
 namespace {
 
@@ -29,6 +30,16 @@ void run_ctc(KernelFrame& f, const ops::CtcRowsAttrs& a) {
        a.zero_infinity},
       x.raw(), integers(labels), integers(times), integers(lengths), f.out[0].raw(),
       f.out[1].raw());
+}
+
+void run_rnnt(KernelFrame& f, const ops::RnntRowsAttrs& a) {
+  const Tensor& x = f.in[0];
+  const Tensor labels = as_dtype(f.in[1], DType::int64), times = as_dtype(f.in[2], DType::int64),
+               lengths = as_dtype(f.in[3], DType::int64);
+  rnnt(stream_of(f),
+       {x.dtype(), x.dim(0), x.dim(1), labels.dim(1), x.dim(3), a.blank, a.fastemit_lambda},
+       x.raw(), integers(labels), integers(times), integers(lengths), f.out[0].raw(),
+       f.out[1].raw());
 }
 
 void run_path(KernelFrame& f, const ops::HsigmoidPathAttrs& a) {
@@ -64,6 +75,7 @@ void run_margin_grad(KernelFrame& f, const NoAttrs&) {
 
 [[maybe_unused]] const bool added[] = {
     add_kernel<ops::CtcRowsAttrs>("ctc_rows", run_ctc),
+    add_kernel<ops::RnntRowsAttrs>("rnnt_rows", run_rnnt),
     add_kernel<ops::HsigmoidPathAttrs>("hsigmoid_path", run_path),
     add_kernel<ops::CutoffAttrs>("cluster_labels", cluster_match, run_clusters),
     add_kernel<NoAttrs>("multi_label_margin_rows", run_margin),

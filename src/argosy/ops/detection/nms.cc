@@ -6,6 +6,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/roi.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/detection/detection.h"
 
 // Suppression of boxes of all classes and images at once.
 namespace argosy::ops {
@@ -86,18 +87,6 @@ void picks_infer(InferContext& c, const Shape& images) {
 }
 
 // --- class by class ---
-
-struct MulticlassAttrs {
-  int64_t background_label = 0;
-  double score_threshold = 0;
-  int64_t nms_top_k = -1;
-  double nms_threshold = 0.3;
-  int64_t keep_top_k = -1;
-  double nms_eta = 1;
-  bool normalized = true;
-};
-ARGOSY_ATTRS(MulticlassAttrs, background_label, score_threshold, nms_top_k, nms_threshold,
-             keep_top_k, nms_eta, normalized)
 
 void multiclass_infer(InferContext& c, const MulticlassAttrs&) {
   const Tensor& rois_num = c.in[2];
