@@ -20,6 +20,10 @@
 
 #include "argosy_abi.h"
 
+#ifdef PADDLE_WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 #define PADDLE_API __attribute__((visibility("default")))
 
 namespace argosy {
@@ -28,6 +32,10 @@ class TensorImpl;
 
 // Ours, so that no symbol is another library's; sources see all of it as paddle::.
 namespace argosy::extension {
+
+#ifdef PADDLE_WITH_CUDA
+using gpuStream_t = cudaStream_t;
+#endif
 
 // --- numbers ---
 
@@ -311,14 +319,32 @@ class PADDLE_API Tensor {
   Place place() const;
   bool is_cpu() const { return place().GetType() == AllocationType::CPU; }
   bool is_gpu() const { return place().GetType() == AllocationType::GPU; }
+#ifdef PADDLE_WITH_CUDA
+  // Of a tensor on a GPU: where a kernel enqueues its work, behind all that the tensor waits for.
+  // Nothing puts what runs on another stream, or on none, in order with it.
+  gpuStream_t stream() const {
+    return static_cast<gpuStream_t>(native_stream());
+  }
+#endif
+  void* native_stream() const;
   bool is_dense_tensor() const;
   bool is_contiguous() const;
-  bool defined() const { return impl_ != nullptr; }
+  bool defined() const {
+    return impl_ != nullptr;
+  }
   bool initialized() const;
-  bool is_initialized() const { return initialized(); }
-  bool has_allocation() const { return initialized(); }
-  const void* impl() const { return impl_; }
-  void reset() { *this = Tensor(); }
+  bool is_initialized() const {
+    return initialized();
+  }
+  bool has_allocation() const {
+    return initialized();
+  }
+  const void* impl() const {
+    return impl_;
+  }
+  void reset() {
+    *this = Tensor();
+  }
 
   // Throws if T is not the C++ type of dtype().
   template <class T>
@@ -329,14 +355,19 @@ class PADDLE_API Tensor {
   T* data() {
     return static_cast<T*>(elements(detail::dtype_of<std::remove_cv_t<T>>()));
   }
-  const void* data() const { return elements(dtype()); }
-  void* data() { return elements(dtype()); }
+  const void* data() const {
+    return elements(dtype());
+  }
+  void* data() {
+    return elements(dtype());
+  }
   template <class T>
   T* mutable_data() {
     return static_cast<T*>(allocate(detail::dtype_of<T>()));
   }
   template <class T>
-  T* mutable_data(const Place&) {
+  T* mutable_data(const Place& place) {
+    if (!initialized() && place != this->place()) *this = Tensor(place, shape());
     return mutable_data<T>();
   }
 
@@ -390,15 +421,16 @@ PADDLE_API Tensor zeros(const IntArray& shape, DataType dtype = DataType::FLOAT3
                         const Place& place = CPUPlace());
 PADDLE_API Tensor ones(const IntArray& shape, DataType dtype = DataType::FLOAT32,
                        const Place& place = CPUPlace());
-// UNDEFINED: that of x.
+// UNDEFINED, kUNK: that of x.
 PADDLE_API Tensor empty_like(const Tensor& x, DataType dtype = DataType::UNDEFINED,
-                             const Place& place = CPUPlace());
+                             const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor full_like(const Tensor& x, const Scalar& value,
-                            DataType dtype = DataType::UNDEFINED, const Place& place = CPUPlace());
+                            DataType dtype = DataType::UNDEFINED,
+                            const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor zeros_like(const Tensor& x, DataType dtype = DataType::UNDEFINED,
-                             const Place& place = CPUPlace());
+                             const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor ones_like(const Tensor& x, DataType dtype = DataType::UNDEFINED,
-                            const Place& place = CPUPlace());
+                            const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor assign(const Tensor& x);
 PADDLE_API Tensor cast(const Tensor& x, DataType dtype);
 PADDLE_API Tensor reshape(const Tensor& x, const IntArray& shape);
@@ -675,7 +707,8 @@ struct OpMeta;
 // stand in any order and file of one library.
 class PADDLE_API OpMetaInfoBuilder {
  public:
-  OpMetaInfoBuilder(const char* name, int level, const char* file);
+  // on_gpu: the kernel takes tensors of GPUs, too; else they travel to the host for it.
+  OpMetaInfoBuilder(const char* name, int level, const char* file, bool on_gpu);
   // Names; of the gradient's inputs: those of inputs and outputs of the op, and Grad(output).
   OpMetaInfoBuilder& Inputs(std::vector<std::string> names);
   // Of a gradient: Grad(input).
@@ -698,13 +731,19 @@ namespace paddle {
 using namespace ::argosy::extension;  // NOLINT
 }  // namespace paddle
 
+// Sources of a CUDAExtension are compiled with PADDLE_WITH_CUDA.
+#ifdef PADDLE_WITH_CUDA
+#define PADDLE_ON_GPU true
+#else
+#define PADDLE_ON_GPU false
+#endif
 #define PADDLE_BUILD_OP(op_name, level)                                               \
   struct paddle_build_op_global_##level##_##op_name {};                               \
   static_assert(std::is_same_v<::paddle_build_op_global_##level##_##op_name,          \
                                paddle_build_op_global_##level##_##op_name>,           \
                 "PD_BUILD_.. belongs to the global namespace.");                      \
   [[maybe_unused]] static ::paddle::OpMetaInfoBuilder paddle_op_##level##_##op_name = \
-      ::paddle::OpMetaInfoBuilder(#op_name, level, __FILE__)
+      ::paddle::OpMetaInfoBuilder(#op_name, level, __FILE__, PADDLE_ON_GPU)
 #define PD_BUILD_OP(op_name) PADDLE_BUILD_OP(op_name, 0)
 #define PD_BUILD_GRAD_OP(op_name) PADDLE_BUILD_OP(op_name, 1)
 #define PD_BUILD_DOUBLE_GRAD_OP(op_name) PADDLE_BUILD_OP(op_name, 2)
