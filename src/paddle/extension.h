@@ -20,12 +20,9 @@
 
 #include "argosy_abi.h"
 
-#ifdef PADDLE_WITH_CUDA
-#include <cuda_runtime_api.h>
-#endif
-
 #define PADDLE_API __attribute__((visibility("default")))
 
+struct CUstream_st;
 namespace argosy {
 class TensorImpl;
 }  // namespace argosy
@@ -33,9 +30,7 @@ class TensorImpl;
 // Ours, so that no symbol is another library's; sources see all of it as paddle::.
 namespace argosy::extension {
 
-#ifdef PADDLE_WITH_CUDA
-using gpuStream_t = cudaStream_t;
-#endif
+using gpuStream_t = ::CUstream_st*;  // which is cudaStream_t
 
 // --- numbers ---
 
@@ -319,32 +314,17 @@ class PADDLE_API Tensor {
   Place place() const;
   bool is_cpu() const { return place().GetType() == AllocationType::CPU; }
   bool is_gpu() const { return place().GetType() == AllocationType::GPU; }
-#ifdef PADDLE_WITH_CUDA
   // Of a tensor on a GPU: where a kernel enqueues its work, behind all that the tensor waits for.
   // Nothing puts what runs on another stream, or on none, in order with it.
-  gpuStream_t stream() const {
-    return static_cast<gpuStream_t>(native_stream());
-  }
-#endif
-  void* native_stream() const;
+  gpuStream_t stream() const;
   bool is_dense_tensor() const;
   bool is_contiguous() const;
-  bool defined() const {
-    return impl_ != nullptr;
-  }
+  bool defined() const { return impl_ != nullptr; }
   bool initialized() const;
-  bool is_initialized() const {
-    return initialized();
-  }
-  bool has_allocation() const {
-    return initialized();
-  }
-  const void* impl() const {
-    return impl_;
-  }
-  void reset() {
-    *this = Tensor();
-  }
+  bool is_initialized() const { return initialized(); }
+  bool has_allocation() const { return initialized(); }
+  const void* impl() const { return impl_; }
+  void reset() { *this = Tensor(); }
 
   // Throws if T is not the C++ type of dtype().
   template <class T>
@@ -355,12 +335,8 @@ class PADDLE_API Tensor {
   T* data() {
     return static_cast<T*>(elements(detail::dtype_of<std::remove_cv_t<T>>()));
   }
-  const void* data() const {
-    return elements(dtype());
-  }
-  void* data() {
-    return elements(dtype());
-  }
+  const void* data() const { return elements(dtype()); }
+  void* data() { return elements(dtype()); }
   template <class T>
   T* mutable_data() {
     return static_cast<T*>(allocate(detail::dtype_of<T>()));

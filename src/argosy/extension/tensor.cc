@@ -115,12 +115,13 @@ Place Tensor::place() const {
     return GPUPlace(static_cast<int8_t>(impl_->place.index));
   return CPUPlace();
 }
-void* Tensor::native_stream() const {
+gpuStream_t Tensor::stream() const {
   const argosy::Place place = concrete(*this).place();
   ARGOSY_CHECK(place.kind == argosy::kAccelerator, invalid_argument)
       << "[extension] stream(): the tensor is on the CPU, which has no streams. Do this: ask "
          "is_gpu() before.";
-  return argosy::device::native_streams(place).handle(argosy::device::current(place));
+  return static_cast<gpuStream_t>(
+      argosy::device::native_streams(place).handle(argosy::device::current(place)));
 }
 bool Tensor::is_dense_tensor() const {
   return impl_ && impl_->layout == argosy::Layout::strided;
