@@ -26,7 +26,36 @@ const Shape& shape_of(const Plan& plan, const Step& s) {
   return plan.slots[s.out[0]].shape;
 }
 
+// What dies within a chain lives to its end. Whether that is another life for anybody.
+bool live_through_chains(const Plan& plan, std::vector<BlockMemory>& blocks) {
+  bool changed = false;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const BlockPlan& block = plan.blocks[b];
+    for (BlockMemory::Item& item : blocks[b].items) {
+      const uint32_t last = block.begin + item.buffer.last;
+      const auto after = std::ranges::upper_bound(plan.chains, last, {}, &Chain::begin);
+      if (after == plan.chains.begin() || last >= block.end) continue;
+      const Chain& chain = *std::prev(after);
+      if (last >= chain.end || last + 1 == chain.end) continue;
+      item.buffer.last = chain.end - 1 - block.begin;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 }  // namespace
+
+PlacedMemory place_with_chains(Plan& plan, std::vector<BlockMemory>& blocks, Parallel mode) {
+  if (plan.chains.empty()) return place_memory(plan, blocks, mode);
+  std::vector<BlockMemory> longer = blocks;
+  const PlacedMemory least = place_memory(plan, blocks, mode);
+  if (!live_through_chains(plan, longer)) return least;
+  PlacedMemory placed = place_memory(plan, longer, mode);
+  if (placed.bytes > least.bytes) return place_memory(plan, blocks, mode);
+  placed.lower_bound = least.lower_bound;
+  return placed;
+}
 
 void find_chains(Plan& plan, std::span<const uint32_t> last) {
   if (plan.place.kind == DeviceKind::cpu || !op::launcher(plan.place.kind).chains()) return;

@@ -673,12 +673,12 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   for (const Ref<Value>& v : fetches) plan_.fetches.push_back(slot_[v->id]);
   for (Step& s : plan_.steps) s.cost = estimate_cost(plan_, s);
   plan_.report_.steps = plan_.steps.size();
-  const PlacedMemory placed = place_memory(plan_, memory_, request_.parallel);
+  last_.resize(plan_.slots.size(), kNone);
+  runtime::find_chains(plan_, last_);
+  const PlacedMemory placed = place_with_chains(plan_, memory_, request_.parallel);
   plan_.report_.arena = placed.bytes;
   plan_.report_.lower_bound = placed.lower_bound;
   plan_.report_.parallel = placed.parallel;
-  last_.resize(plan_.slots.size(), kNone);
-  runtime::find_chains(plan_, last_);
 }
 
 std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request& request,
