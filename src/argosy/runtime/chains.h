@@ -11,6 +11,12 @@
 // results have one shape.
 namespace argosy::runtime {
 
+// Puts elementwise operations right behind the one whose result they alone read, of the same form,
+// where what stands between is independent of them: so more steps are neighbours. They take over
+// its memory, so nothing lives longer but what the others make in the meantime. For a place whose
+// device has chains.
+void bring_together(program::Program& program, Place place);
+
 // Finds the chains of a plan, on a place whose device has them, and sets
 // Step::unread. last: of each slot, the last step that may read what it has at the end of a chain;
 // kNone: it may be read at any time.

@@ -717,6 +717,7 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
     passes::optimize_with(p, request.passes, scope, plan->place);
   for (size_t i = 0; i < fetches.size(); ++i) fetches[i] = p.outputs[i].value;
   prune(p, fetches);
+  bring_together(p, plan->place);
   Planner planner(*plan, p, request, scope);
   planner.doubtful.insert(doubtful.begin(), doubtful.end());
   planner.run(fetches);

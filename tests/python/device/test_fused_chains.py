@@ -131,6 +131,31 @@ def test_numbers_of_ops():
         check(lambda x, y: F.leaky_relu(x * value + y, value) * paddle.clip(y, -value, value), x, y)
 
 
+def test_what_stands_between_does_not_part_a_chain(monkeypatch):
+    plans, run = [], _core.executor_run
+
+    def watched(*call):
+        plans.append(_core.executor_plan(*call)[1])
+        return run(*call)
+
+    monkeypatch.setattr(_core, "executor_run", watched)
+
+    def function(x, y, w):
+        h = x + y
+        other = w.astype("bfloat16")
+        h = F.relu(h)
+        return h * x, other, other @ other
+
+    x, y, w = (tensor([16, 16], "float32", i) for i in range(3))
+    check(function, x, y, tensor([8, 8], "float32", 2))
+    ops = [line.split()[2] for line in plans[0].splitlines() if line[1:2] in ("|", "=")]
+    assert ops == ["add:", "relu:", "multiply:"], plans[0]
+    # A value that others read, too, stays where it is made.
+    plans.clear()
+    check(lambda x, y, w: (F.relu((h := x + y)) + (h @ w), w.exp() - h), x, y, w)
+    assert plans
+
+
 def test_in_place():
     def function(x, y):
         z = x * 2
