@@ -125,10 +125,35 @@ def test_dtypes_change_on_the_way():
     )
 
 
-def test_values_do_not_make_new_kernels():
+def test_numbers_of_ops():
     x, y = tensor([4096], "float32", 0), tensor([4096], "float32", 1)
     for value in (0.5, 1.5, 2.5):
-        check(lambda x, y: (x * value + y) * (value + 1), x, y)
+        check(lambda x, y: F.leaky_relu(x * value + y, value) * paddle.clip(y, -value, value), x, y)
+
+
+def test_what_stands_between_does_not_part_a_chain(monkeypatch):
+    plans, run = [], _core.executor_run
+
+    def watched(*call):
+        plans.append(_core.executor_plan(*call)[1])
+        return run(*call)
+
+    monkeypatch.setattr(_core, "executor_run", watched)
+
+    def function(x, y, w):
+        h = x + y
+        other = w.astype("bfloat16")
+        h = F.relu(h)
+        return h * x, other, other @ other
+
+    x, y, w = (tensor([16, 16], "float32", i) for i in range(3))
+    check(function, x, y, tensor([8, 8], "float32", 2))
+    ops = [line.split()[2] for line in plans[0].splitlines() if line[1:2] in ("|", "=")]
+    assert ops == ["add:", "relu:", "multiply:"], plans[0]
+    # A value that others read, too, stays where it is made.
+    plans.clear()
+    check(lambda x, y, w: (F.relu((h := x + y)) + (h @ w), w.exp() - h), x, y, w)
+    assert plans
 
 
 def test_in_place():

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <span>
 #include <vector>
 
 #include "argosy/kernels/cuda/chain.h"
@@ -19,6 +20,7 @@ class ChainRecorder {
     s.unread = unread;
     return s;
   }
+  std::span<const ChainStep> steps() const { return steps_; }
   // Launches what was recorded, as few kernels as it allows. What else enqueues work on the stream
   // has to call it first.
   void run();
