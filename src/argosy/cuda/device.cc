@@ -512,16 +512,20 @@ std::vector<CudaDevice::Line*> CudaDevice::lines_of(Place place) {
 Stream CudaDevice::make_stream(Place place) {
   check_process();
   check_place(place);
+  Line* line = nullptr;
   {
     MutexLock lock(mutex_);
-    for (size_t i = 0; i < dropped_.size(); ++i) {
-      Line* line = dropped_[i];
-      if (line->stream.place != place) continue;
+    for (size_t i = 0; i < dropped_.size() && !line; ++i) {
+      if (dropped_[i]->stream.place != place) continue;
+      line = dropped_[i];
       dropped_.erase(dropped_.begin() + static_cast<ptrdiff_t>(i));
-      return line->stream;
     }
   }
-  return add_line(place).stream;
+  if (!line) return add_line(place).stream;
+  // Whoever had it enqueues there no more, so another thread may record alone.
+  MutexLock lock(line->recorder);
+  line->thread.store(0, std::memory_order_release);
+  return line->stream;
 }
 
 // The next who wants a stream gets this one: its work runs in order.

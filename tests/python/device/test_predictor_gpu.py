@@ -234,6 +234,15 @@ def test_products_in_16_bits(tmp_path, precision):
     assert_near(answer(create_predictor(config), x), want)
 
 
+def test_convolutions_in_16_bits(images):
+    prefix, net = images
+    predictor = create_predictor(on_device(Config(prefix), PrecisionType.Bfloat16))
+    x = draw(2, 3, 16, 16)
+    assert_near(answer(predictor, x), net(paddle.to_tensor(x)).numpy(), 0.05)
+    plan = _core.infer_plan(predictor._handle)
+    assert "bfloat16" in plan and "batch_norm" not in plan
+
+
 def test_clones_share_what_a_model_writes(tmp_path):
     class Counter(paddle.nn.Layer):
         def __init__(self):
@@ -440,6 +449,7 @@ def test_the_small_library_says_where_gpus_are(images):
 
 @gpu
 def test_the_pool_is_taken_at_once(images):
+    paddle.device.empty_cache(FIRST)  # also of streams that are used again
     before = paddle.device.memory_reserved(FIRST)
     config = on_device(Config(images[0]), pool=256)
     assert 0 < config.fraction_of_gpu_memory_for_pool() < 0.1
