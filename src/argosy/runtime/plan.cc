@@ -760,7 +760,7 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
   p.outputs.clear();
   for (const Ref<Value>& v : fetches) p.outputs.push_back({"", v});
   if (request.passes.empty())
-    passes::optimize(p, false, scope);
+    passes::optimize(p, false, scope, plan->place);
   else
     passes::optimize_with(p, request.passes, scope, plan->place);
   for (size_t i = 0; i < fetches.size(); ++i) fetches[i] = p.outputs[i].value;
