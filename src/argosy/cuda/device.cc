@@ -8,6 +8,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/text.h"
 #include "argosy/kernels/cuda/bounds.h"
+#include "argosy/kernels/cuda/chain_recorder.h"
 #include "argosy/kernels/cuda/current.h"
 #include "argosy/kernels/cuda/runtime.h"
 
@@ -368,8 +369,19 @@ std::string CudaDevice::report(Place place) {
 
 // --- copies ---
 
+namespace {
+
+// Copies come behind what a chain has held back.
+void launch_held() {
+  if (chain_recorder) [[unlikely]]
+    chain_recorder->run();
+}
+
+}  // namespace
+
 void CudaDevice::copy_from_host(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   const cudaStream_t s = this->stream(stream);
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s));
   // Of memory that is not pinned CUDA has a copy of its own by now.
@@ -378,6 +390,7 @@ void CudaDevice::copy_from_host(Stream stream, void* to, const void* from, size_
 
 void CudaDevice::copy_to_host(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   const cudaStream_t s = this->stream(stream);
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s));
   ARGOSY_CUDA(cudaStreamSynchronize(s));
@@ -434,12 +447,14 @@ void CudaDevice::note_pinned(const void* address, Line& line) {
 
 void CudaDevice::copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   note_pinned(from, line_of(stream));
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, this->stream(stream)));
 }
 
 void CudaDevice::copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   note_pinned(to, line_of(stream));
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, this->stream(stream)));
 }

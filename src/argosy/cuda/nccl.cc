@@ -303,7 +303,12 @@ class Link final : public DeviceLink {
   }
 
   void close() noexcept {
-    native_.enter(stream_.place);
+    try {
+      native_.enter(stream_.place);
+    } catch (const Error&) {  // the device has failed: nothing there is waited for
+      api_.CommAbort(comm_);
+      return;
+    }
     Result r = api_.CommFinalize(comm_);
     const auto until = Clock::now() + std::chrono::seconds(5);
     while (r == kInProgress && Clock::now() < until) {

@@ -61,10 +61,11 @@ def fused(function, *arguments, times=4):
     return results
 
 
-def check(function, *arguments, exact=True):
+def check(function, *arguments, exact=True, fuses=True):
     captured = paddle.jit.to_static(function)
     want = one_by_one(captured, *arguments)
-    for found in fused(captured, *arguments):
+    run = fused if fuses else lambda *a: [captured(*arguments) for _ in range(4)]
+    for found in run(captured, *arguments):
         same(found, want)
     if exact:
         same(function(*arguments), want)
@@ -123,6 +124,28 @@ def test_dtypes_change_on_the_way():
     check(
         lambda x, y: paddle.logical_and(x > 0, y.astype("bfloat16") < x).astype("int64") + 1, x, y
     )
+
+
+def test_kernels_of_their_own_between_the_steps():
+    """They read what was held back for a chain, whoever else reads it."""
+    x, y = tensor([64, 96], "float32", 0), tensor([64, 96], "float32", 1)
+    check(lambda x, y: paddle.sin(x * 2 + 1) * y - 0.5, x, y)
+    check(lambda x, y: paddle.pow(paddle.abs(x) * 1.5 + 2, y * 2 - 1) * x + y, x, y)
+    check(lambda x, y: paddle.erfinv(paddle.tanh(x * 0.5 + y * 0.25)) * y - x, x, y)
+    n, m = (x * 10).astype("int32"), (y * 10).astype("int32")
+    check(lambda n, m: (n * 2 + 1) % 7 * m + n, n, m)
+    check(lambda n, m: paddle.copysign(n * 2 + 1, m - 3) * 2 + m, n, m)
+    check(lambda n, m: paddle.tanh(n * 2 + m) * 2 - paddle.tanh(m - 1), n, m)
+    check(lambda n, m: paddle.atan2(n * 2 + 1, m - 3) * 2 + paddle.atan2(m + 1, n - 2), n, m)
+    z, w = paddle.complex(x, y), paddle.complex(y, x)
+    check(lambda z, w: paddle.real(z * w + z) * 2 + paddle.abs(w - z), z, w)
+    check(lambda z, w: paddle.logical_not(paddle.less_than(z * w + z, w * 2)), z, w, fuses=False)
+
+
+def test_sums_between_the_steps():
+    one, two = tensor([], "float32", 0), tensor([], "float32", 1)
+    check(lambda a, b: paddle.logical_not(paddle.equal_all(a * 2 + 1, a * 2 + 1)), one, two)
+    check(lambda a, b: paddle.equal_all(a * 2 + b, b * 2 + a).astype("float32") * a - b, one, two)
 
 
 def test_numbers_of_ops():

@@ -108,6 +108,11 @@ uint64_t chain_launches() {
 }
 
 void ChainRecorder::run() {
+  for (ChainStep& s : steps_) s.unread = false;
+  finish();
+}
+
+void ChainRecorder::finish() {
   if (steps_.empty()) return;
   struct Paused {
     ChainRecorder* const before = chain_recorder;

@@ -22,8 +22,10 @@ class ChainRecorder {
   }
   std::span<const ChainStep> steps() const { return steps_; }
   // Launches what was recorded, as few kernels as it allows. What else enqueues work on the stream
-  // has to call it first.
+  // has to call it first. It and what is recorded later may read any result, so all are written.
   void run();
+  // The same behind the last step: what is unread is not written.
+  void finish();
   // The results of what is recorded next are read by what this recorder records, and by nobody
   // else.
   bool unread = false;
