@@ -159,6 +159,19 @@ def test_a_padding_mask_of_all_sizes(dtype, size):
     assert_near(got, attention(*arrays, numbers), dtype)
 
 
+@pytest.mark.parametrize("dtype", NEAR)
+def test_what_a_mask_leaves_out_may_be_infinite(dtype):
+    q, k, v = (t.detach() for t in operands(dtype, 1, 2, 2, 80, 72, 32, 32)[0][:3])
+    mask = paddle.ones([1, 1, 80, 72], dtype="bool")
+    mask[..., 70:] = False
+    for anything in (float("inf"), float("nan")):
+        k[:, 70:] = anything
+        found = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        want = F.scaled_dot_product_attention(q, k[:, :70], v[:, :70])
+        found, want = (t.astype("float64").numpy() for t in (found, want))
+        np.testing.assert_allclose(found, want, rtol=0, atol=NEAR[dtype][0] * np.abs(want).max())
+
+
 @pytest.mark.parametrize("masked", [False, True], ids=["", "masked"])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", NEAR)

@@ -45,8 +45,8 @@ class Scores {
         float first = 0, second = 0;
         if (!kEdge || q < queries) first = second = term(at);
         if (row && (!kEdge || q + kNextQuery < queries)) second = term(at + kNextQuery * row);
-        c[kTurned ? 2 * i : i] += first;
-        c[kTurned ? 2 * i + 1 : i + 2] += second;
+        with_term(c[kTurned ? 2 * i : i], first);
+        with_term(c[kTurned ? 2 * i + 1 : i + 2], second);
       }
     }
     if constexpr (kEdge) {
@@ -87,6 +87,10 @@ class Scores {
  private:
   __device__ __forceinline__ bool is_kept(int64_t i) const {
     return kept[i >> 3] >> (i & 7) & 1;
+  }
+  // What takes no part may be anything, infinity and NaN included.
+  __device__ __forceinline__ void with_term(float& score, float t) const {
+    score = taken && t != 0 ? -INFINITY : score + t;
   }
   // What is added to a score, in the unit of exponents.
   __device__ __forceinline__ float term(int64_t at) const {
