@@ -91,10 +91,14 @@ void put_back(int gpu, const std::vector<cudaEvent_t>& events) {
   spare.events.insert(spare.events.end(), events.begin(), events.end());
 }
 
+// An event that came while its stream was being recorded is a part of that graph, and never says
+// that what was enqueued before has passed: what waits for it is not used again.
 bool all_passed(const std::vector<cudaEvent_t>& events, bool wait) {
   for (cudaEvent_t event : events) {
     if (wait) cudaEventSynchronize(event);
-    if (cudaEventQuery(event) == cudaErrorNotReady) return false;
+    const cudaError_t status = cudaEventQuery(event);
+    if (status == cudaErrorCapturedEvent) cudaGetLastError();
+    if (status == cudaErrorNotReady || status == cudaErrorCapturedEvent) return false;
   }
   return true;
 }
@@ -301,6 +305,9 @@ std::vector<CudaDevice::Line*> CudaDevice::users_of(const void* block, size_t by
 
 void CudaDevice::release(Place place, void* block, size_t bytes) noexcept {
   if (forked.load(std::memory_order_relaxed)) return;
+  // What is held back may use the block, and another thread may enqueue what uses it next.
+  if (chain_recorder) [[unlikely]]
+    chain_recorder->try_run();
   if (bytes >= kNoted) {
     MutexLock lock(chunks_mutex_);
     noted_.erase(block);
