@@ -221,6 +221,17 @@ TEST_P(Nccl, EventsPutItBetweenWhatWasAndWhatWillBe) {
   });
 }
 
+TEST_P(Nccl, ACallIsCompletedWhenTheDeviceIs) {
+  connected(1, [](ProcessGroup& g) {
+    the_device().stuck = true;
+    auto work = g.all_reduce({filled(g, 1)}, Reduce::sum, Mode::async);
+    while (!work->done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(work->completed());
+    the_device().stuck = false;
+    EXPECT_TRUE(work->completed());
+  });
+}
+
 TEST_P(Nccl, AsynchronousCallsAndGroupsOfTheirOwn) {
   connected(3, [](ProcessGroup& g) {
     std::vector<std::shared_ptr<Work>> works;
