@@ -44,7 +44,7 @@ bool Builder::may_view(const Operation* o) const {
 // A tensor over memory that cannot be read, which lies as eager mode would have the value:
 // contiguous, unless it is a view. An unknown size is some number that most sizes divide.
 Tensor Builder::form_of(const Ref<Value>& v) const {
-  constexpr int64_t kSome = 5040;
+  constexpr int64_t kSome = 240;
   const Ref<Value> place = place_of(v);
   if (auto it = forms_.find(place.get()); it != forms_.end()) return it->second.second;
   Shape shape = v->shape;
@@ -67,6 +67,9 @@ void Builder::note_form(const Operation& o) {
   if (!notes_forms_ || !o.op->view || o.op->apart || o.attr_operands || o.operands.empty() ||
       !o.operands[0] || o.operands[0]->layout != Layout::strided)
     return;
+  int unknown = 0;
+  for (const int64_t size : o.operands[0]->shape) unknown += size == kUnknown;
+  if (unknown > 5) return;  // the numbers that stand for them would multiply to too much
   try {
     const Tensor form = o.op->view(form_of(o.operands[0]), o.attrs.get());
     if (!form.defined())
