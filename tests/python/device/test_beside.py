@@ -109,3 +109,25 @@ def test_examples(called, made, part, forward_elsewhere):
 
 def test_there_are_examples():
     assert len(every()) > 600
+
+
+def test_numbers_alone_are_where_new_tensors_are(streamed):
+    """And beside a tensor, also in a list, where that is."""
+    here = argosy.device.device_to_place(FIRST)
+    assert argosy.bitwise_not(-3).place == argosy.add(2, 3).place == here
+    assert argosy.exp(np.zeros(2, "float32")).place == here
+    there = argosy.ones([], device="cpu")
+    assert argosy.stack([there, 1.0]).place == (there + 1.0).place == argosy.CPUPlace()
+    argosy.device.set_device("cpu")
+    assert argosy.stack([argosy.ones([], device=FIRST), 1.0]).place == here
+    assert argosy.stack([1.0, 2.0]).place == argosy.CPUPlace()
+
+
+def test_numbers_alone_in_a_captured_function():
+    def function(a):
+        return argosy.bitwise_not_(-65536) // 2 + a
+
+    a = argosy.to_tensor([3.0, -1.0])
+    captured = argosy.jit.to_static(function, full_graph=True)
+    for _ in range(3):
+        assert captured(a).tolist() == function(a).tolist() == [32770.0, 32766.0]
