@@ -13,6 +13,7 @@ import math
 import operator
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import alias, check_choice, into, need_tensor, place, sizes_of
 
@@ -137,6 +138,7 @@ def _resized(x, sizes, axes):
     return x
 
 
+@beside
 def _zeros(x, axis, size):
     """Zeros as large as x but for axis."""
     shape = sizes_of(x)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy import fft as _fft
+from argosy._beside import beside
 from argosy._support import ArgumentError, check_choice, sizes_of
 from argosy.nn import functional as F
 
 __all__ = ["istft", "stft"]
 
 
+@beside
 def frame(x, frame_length, hop_length, axis=-1):
     """Overlapping windows of x along its last axis [.., N] -> [.., frame_length, frames], or, with
     axis=0, of its first one [N, ..] -> [frames, frame_length, ..]."""
@@ -29,6 +31,7 @@ def frame(x, frame_length, hop_length, axis=-1):
     return x[..., step.unsqueeze(1) + start]
 
 
+@beside
 def overlap_add(x, hop_length, axis=-1):
     """Sum of windows hop_length apart, the opposite of :func:`frame`."""
     if axis not in (0, -1):
@@ -82,6 +85,7 @@ def _window(name, window, win_length, n_fft, dtype):
     return window
 
 
+@beside
 def stft(
     x,
     n_fft,
@@ -156,6 +160,7 @@ def stft(
     return result if x.ndim == 2 else result.squeeze(0)
 
 
+@beside
 def _padded(x, count, mode):
     if mode == "constant" or count == 0:
         zeros = tensor.zeros([sizes_of(x)[0], count], dtype=x.dtype)
@@ -165,6 +170,7 @@ def _padded(x, count, mode):
     return tensor.concat([left, x, right], 1)
 
 
+@beside
 def istft(
     x,
     n_fft,

@@ -70,6 +70,14 @@ Tensor operand(PyObject* o, const TensorImpl* like) {
   return like && is_made_number(o) ? made_number_of(o, like) : tensor_of(o);
 }
 
+// What is no tensor, as one. `beside`: the first tensor of the list that it stands in. Beside none
+// it is new data, as that of to_tensor.
+Tensor made_of(PyObject* o, const TensorImpl* like, const TensorImpl* beside = nullptr) {
+  Tensor t = to_tensor(o, like);
+  if (like || t.symbolic() || (beside && beside->symbol)) return t;
+  return beside ? op::to_place(t, beside->place) : on_current_place(std::move(t));
+}
+
 PyObject* give(const op::OpDef& op, Tensors& out) {
   if (op.outputs.size() == 1 && !op.outputs[0].list) return wrap(std::move(out[0]));
   if (op.outputs.size() == 1) return wrap_list(out);
@@ -419,12 +427,14 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
           PyErr_Clear();
           fail_input(op, def, o);
         }
+        const TensorImpl* beside =
+            strongest(PySequence_Fast_ITEMS(fast.get()), PySequence_Fast_GET_SIZE(fast.get()));
         for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(fast.get()); ++j) {
           PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), j);
           if (is_tensor(item))
             flat.push_back(operand(item, like));
           else if (is_number(item))
-            flat.push_back(to_tensor(item, like));
+            flat.push_back(made_of(item, like, beside));
           else
             fail_input(op, def, item);
         }
@@ -434,7 +444,7 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
     } else if (is_tensor(o)) {
       flat.push_back(operand(o, like));
     } else if (is_number(o) || PyObject_CheckBuffer(o)) {
-      flat.push_back(to_tensor(o, like));
+      flat.push_back(made_of(o, like));
     } else {
       fail_input(op, def, o);
     }

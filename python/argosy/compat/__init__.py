@@ -10,6 +10,7 @@ from collections import namedtuple
 
 from argosy import _core, linalg
 from argosy import tensor as _tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import ArgumentError, into
 from argosy.tensor.random import Generator
@@ -178,6 +179,7 @@ def sort(input, dim=-1, descending=False, stable=False, out=None):  # noqa: A002
     return _pair(SortRetType, out, *found)
 
 
+@beside
 def _extreme(op, reduce, pick, both, input, args, out, options):  # noqa: A002
     """What max and min share: of all elements, of two tensors, or along a dimension."""
     forms = (

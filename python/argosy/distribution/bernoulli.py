@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._framework import finfo
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
@@ -59,6 +60,7 @@ class Bernoulli(ExponentialFamily):
         with no_grad():
             return tensor.bernoulli(self.probs.expand(self._extend_shape(shape)))
 
+    @beside
     def rsample(self, shape=(), temperature=1.0):
         """Logistic noise around the logits over temperature; its sigmoid is near 0 or 1, the nearer
         the lower the temperature (arXiv:1611.00712, before the sigmoid)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy.autograd import no_grad
 
@@ -58,6 +59,7 @@ class Binomial(Distribution):
             + (self.total_count - value) * tensor.log(1 - probability)
         )
 
+    @beside
     def _support(self):
         counts = tensor.arange(0, self.total_count.max() + 1, dtype=self.probs.dtype)
         return counts.reshape([-1] + [1] * self.probs.ndim)

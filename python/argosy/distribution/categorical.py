@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import sizes_of as sizes_of_tensor
 from argosy.autograd import no_grad
@@ -62,6 +63,7 @@ class Categorical(Distribution):
         difference = F.log_softmax(self.logits, -1) - F.log_softmax(other.logits, -1)
         return (F.softmax(self.logits, -1) * difference).sum(-1, keepdim=True)
 
+    @beside
     def probs(self, value):
         """Probabilities of the indices value: [n] for a vector of logits, or for each row of them;
         otherwise value has the batch's leading dimensions."""

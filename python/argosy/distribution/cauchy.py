@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy.autograd import no_grad
 
 from .distribution import Distribution, broadcast
@@ -56,6 +57,7 @@ class Cauchy(Distribution):
         with no_grad():
             return self.rsample(shape)
 
+    @beside
     def rsample(self, shape=(), name=None):
         """Draws values by the tangent of a uniform angle."""
         unit = tensor.rand(self._extend_shape(shape), self.loc.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 
 from .bernoulli import clipped
@@ -80,6 +81,7 @@ class ContinuousBernoulli(Distribution):
             + self._log_constant()
         )
 
+    @beside
     def rsample(self, shape=()):
         """Draws values by icdf of a uniform number."""
         return self.icdf(tensor.rand(self._extend_shape(shape), self.probs.dtype))

@@ -6,6 +6,7 @@ import functools
 
 from argosy import _core
 from argosy import tensor as _tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._dtypes import COMPLEX, FLOATING
 from argosy._support import dtype_name
@@ -47,6 +48,7 @@ def as_parameter(value, dtype=None):
     )
 
 
+@beside
 def broadcast(*values):
     """The parameters as tensors of one shape and one dtype."""
     given = [value for value in values if isinstance(value, Tensor)]
@@ -110,6 +112,11 @@ class Distribution:
         self._batch_shape = tuple(batch_shape)
         self._event_shape = tuple(event_shape)
         self._like = like
+
+    @property
+    def _operand(self):
+        """A parameter; what is drawn is made beside it."""
+        return next((v for v in vars(self).values() if isinstance(v, Tensor)), None)
 
     @property
     def batch_shape(self):

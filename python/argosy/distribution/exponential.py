@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._framework import finfo
 
 from .distribution import broadcast
@@ -37,6 +38,7 @@ class Exponential(ExponentialFamily):
         """``1 / rate ** 2``."""
         return 1 / self.rate**2
 
+    @beside
     def rsample(self, shape=()):
         """``-log(u) / rate``, u being uniform on (0, 1)."""
         unit = tensor.rand(self._extend_shape(shape), self.rate.dtype)

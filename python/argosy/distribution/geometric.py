@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 
 from .bernoulli import clipped
 from .distribution import Distribution, broadcast
@@ -66,6 +67,7 @@ class Geometric(Distribution):
         """Another name of log_pmf."""
         return self.log_pmf(value)
 
+    @beside
     def rsample(self, shape=()):
         """Draws counts, as floats, by icdf of a uniform number."""
         unit = clipped(tensor.rand(self._extend_shape(shape), self.probs.dtype))

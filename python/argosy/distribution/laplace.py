@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._framework import finfo
 
 from .distribution import Distribution, broadcast
@@ -77,6 +78,7 @@ class Laplace(Distribution):
         centred = self._number(value, self.loc) - 0.5
         return self.loc - self.scale * tensor.sign(centred) * tensor.log1p(-2 * centred.abs())
 
+    @beside
     def rsample(self, shape=()):
         """Draws values by icdf of a uniform number."""
         # Not -1 itself, where the logarithm is infinite.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import sizes_of
 from argosy.autograd import no_grad
 
@@ -48,6 +49,7 @@ class LKJCholesky(Distribution):
         )  # fmt: skip
         super().__init__(self.concentration.shape, (dim, dim), like=self.concentration)
 
+    @beside
     def _steps(self):
         return tensor.arange(0, self.dim - 1, dtype=self.concentration.dtype)
 
@@ -57,6 +59,7 @@ class LKJCholesky(Distribution):
             rows = self._onion(sample_shape) if self.sample_method == "onion" else None
             return self._cvine(sample_shape) if rows is None else rows
 
+    @beside
     def _onion(self, shape):
         """Row i is a point of the unit ball of i dimensions, lifted to the sphere."""
         steps, more = self._steps(), self.concentration.unsqueeze(-1)
@@ -69,6 +72,7 @@ class LKJCholesky(Distribution):
         rows = tensor.concat([first, rows], -2)
         return rows + tensor.diag_embed(tensor.sqrt(1 - (rows**2).sum(-1)))
 
+    @beside
     def _cvine(self, shape):
         """Partial correlations, drawn for each pair, are multiplied up along the rows."""
         size, steps = self.dim, self._steps()
@@ -87,6 +91,7 @@ class LKJCholesky(Distribution):
             at += count
         return tensor.stack(rows, -2)
 
+    @beside
     def log_prob(self, value):
         """Logarithm of the density of the factor value [..., dim, dim]."""
         count = self.dim - 1

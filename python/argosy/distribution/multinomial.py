@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
 
@@ -79,6 +80,7 @@ class Multinomial(Distribution):
             + (value * logits).sum(-1)
         )
 
+    @beside
     def entropy(self):
         """Expected -log_prob, in nats: a sum over the counts that each outcome may have."""
         count = tensor.full([], float(self.total_count), self.probs.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import linalg, tensor
+from argosy._beside import beside
 from argosy._support import sizes_of
 
 from .distribution import Distribution, as_parameter, check
@@ -85,6 +86,7 @@ class MultivariateNormal(Distribution):
         """The diagonal of the covariance matrix, [..., D]."""
         return (self._tril**2).sum(-1)
 
+    @beside
     def rsample(self, shape=()):
         """``loc + L z``, z being standard normal."""
         noise = tensor.randn(self._extend_shape(shape), self.loc.dtype)

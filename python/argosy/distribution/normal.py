@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._dtypes import COMPLEX
 from argosy._support import dtype_name
@@ -69,6 +70,7 @@ class Normal(Distribution):
         """``scale ** 2``."""
         return self.scale**2
 
+    @beside
     def _noise(self, shape, seed):
         shape, dtype = self._extend_shape(shape), self.scale.dtype
         if not self._complex:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._framework import finfo
 from argosy.autograd import no_grad
@@ -49,6 +50,7 @@ class Poisson(Distribution):
         rate = self.rate.clip(finfo(self.rate.dtype).eps)
         return -self.rate + value * tensor.log(rate) - tensor.lgamma(value + 1)
 
+    @beside
     def entropy(self):
         """Expected -log_prob, in nats: a sum over the counts within 30 standard deviations."""
         least, most = self.rate.min(), self.rate.max()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy.autograd import no_grad
 
 from .distribution import Distribution, broadcast, check
@@ -50,6 +51,7 @@ class StudentT(Distribution):
         result = tensor.where(self.df > 2, finite, infinite)
         return tensor.where(self.df > 1, result, tensor.full_like(finite, math.nan))
 
+    @beside
     def sample(self, shape=()):
         """Draws values with gradients to the parameters, but not through the chi2 numbers drawn."""
         shape = self._extend_shape(shape)

@@ -8,6 +8,7 @@ import math
 import operator
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import sizes_of
 from argosy.nn import functional as F
@@ -257,6 +258,7 @@ class AbsTransform(Transform):
     def _inverse(self, y):
         return -y, y
 
+    @beside
     def _inverse_log_det_jacobian(self, y):
         zero = tensor.zeros([], dtype=y.dtype)
         return zero, zero
@@ -467,17 +469,20 @@ class StickBreakingTransform(Transform):
         """log of how many parts are still to come: K, .., 1."""
         return tensor.log(tensor.arange(count, 0, -1, dtype=dtype))
 
+    @beside
     def _forward(self, x):
         part = F.sigmoid(x - self._log_rest(sizes_of(x)[-1], x.dtype))
         rest = tensor.cumprod(1 - part, -1)
         one = tensor.ones_like(part[..., :1])
         return tensor.concat([part, one], -1) * tensor.concat([one, rest], -1)
 
+    @beside
     def _inverse(self, y):
         head = y[..., :-1]
         rest = 1 - tensor.cumsum(head, -1)
         return tensor.log(head) - tensor.log(rest) + self._log_rest(sizes_of(head)[-1], y.dtype)
 
+    @beside
     def _forward_log_det_jacobian(self, x):
         y = self._forward(x)
         moved = x - self._log_rest(sizes_of(x)[-1], x.dtype)
@@ -563,6 +568,7 @@ class ReshapeTransform(Transform):
     def _inverse_shape(self, shape):
         return self._replaced(shape, self._out, self._in)
 
+    @beside
     def _forward_log_det_jacobian(self, x):
         return tensor.zeros(sizes_of(x)[: x.ndim - len(self._in)], dtype=x.dtype)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 
 from .distribution import Distribution, broadcast
 
@@ -44,6 +45,7 @@ class Uniform(Distribution):
         """``low + (high - low) * u``, u being uniform on [0, 1)."""
         return self._draw(shape, 0)
 
+    @beside
     def _draw(self, shape, seed):
         unit = tensor.uniform(self._extend_shape(shape), self.low.dtype, 0.0, 1.0, seed)
         return unit * (self.high - self.low) + self.low

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import check_choice, sizes_of
 from argosy.autograd import no_grad
@@ -16,6 +17,7 @@ _COMBINE = {
 _REDUCE = ("sum", "mean", "max", "min")
 
 
+@beside
 def gather_rows(message, index, count, reduce_op):
     """Rows of message [E, ...] reduced into `count` rows by index [E]; rows without any are 0."""
     sizes = sizes_of(message)
@@ -44,6 +46,7 @@ def gather_rows(message, index, count, reduce_op):
     return total - (total - best).detach()
 
 
+@beside
 def _rows(out_size, x):
     own = sizes_of(x)[0]
     if isinstance(out_size, Tensor):

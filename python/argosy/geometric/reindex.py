@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import no_effect, sizes_of
 
 _NO_BUFFERS = "buffers are for GPUs"
@@ -41,6 +42,7 @@ def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=Non
     return sources, tensor.concat(targets), tensor.gather(distinct, order)
 
 
+@beside
 def _targets(x, own, count):
     """The number of each node as often as it has neighbors; count may hold several kinds one after the other."""
     number = tensor.arange(own, dtype=x.dtype)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import no_effect, sizes_of
 
 
+@beside
 def _edges(colptr, nodes):
     """For each edge into nodes: its place in row, and which of nodes it belongs to; the counts."""
     start = tensor.gather(colptr, nodes)
@@ -38,6 +40,7 @@ def _choose(row, colptr, nodes, keys_of, size, eids, return_eids):
     return (*found, tensor.gather(eids.reshape([-1]), place)) if return_eids else found
 
 
+@beside
 def sample_neighbors(
     row,
     colptr,
@@ -76,6 +79,7 @@ def sample_neighbors(
     )  # fmt: skip
 
 
+@beside
 def weighted_sample_neighbors(
     row, colptr, edge_weight, input_nodes, sample_size=-1, eids=None, return_eids=False, name=None
 ):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import need_tensor
 
 from .message_passing import gather_rows
 
 
+@beside
 def _segments(data, ids, reduce_op):
     need_tensor(f"segment_{reduce_op}", "data", data)
     need_tensor(f"segment_{reduce_op}", "segment_ids", ids)

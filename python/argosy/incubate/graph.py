@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import geometric, tensor
+from argosy._beside import beside
 from argosy._support import ArgumentError, no_effect
 
 
@@ -88,6 +89,7 @@ def graph_sample_neighbors(
     )
 
 
+@beside
 def graph_khop_sampler(
     row, colptr, input_nodes, sample_sizes, sorted_eids=None, return_eids=False, name=None
 ):

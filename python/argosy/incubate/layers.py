@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._generated.incubate_layers import correlation
 from argosy._support import (
     ArgumentError,
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@beside
 def shuffle_batch(x, seed=None):
     """The rows of a tensor in random order.
 
@@ -145,6 +147,7 @@ def _table(op, attr, shape, dtype):
     return made
 
 
+@beside
 def tdm_child(x, node_nums, child_nums, param_attr=None, dtype="int32"):
     """Children of nodes of a tree of items, and which of them are leaves.
 
@@ -201,6 +204,7 @@ def _check_layers(negatives, sizes, leaves):
         )
 
 
+@beside
 def _drawn(nodes, positive, count, seed):
     """[rows, count] of `nodes`, each once in a row, none the row's positive one."""
     rows, size = sizes_of(positive)[0], nodes.shape[0]
@@ -210,6 +214,7 @@ def _drawn(nodes, positive, count, seed):
     return tensor.reshape(tensor.gather(nodes, tensor.reshape(places, [-1])), [-1, count])
 
 
+@beside
 def tdm_sampler(
     x,
     neg_samples_num_list,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import check_choice, sizes_of
 from argosy.nn import functional as F
 
@@ -33,6 +34,7 @@ def softmax_mask_fuse(x, mask, name=None):
     return F.softmax(x + mask, -1)
 
 
+@beside
 def softmax_mask_fuse_upper_triangle(x):
     """Softmax over the last dimension with everything above the diagonal masked: i sees 0 to i.
 

@@ -271,11 +271,11 @@ class _Split:
 
 class NumbersRead:
     """Tensors of outside whose numbers Python, or an argument that takes numbers only, read while a function was
-    captured, each with what changes when it is written or given other memory, and its bytes: the Program is one for
-    these numbers."""
+    captured, each with what changes when it is written or given other memory, its bytes, and a handle on that memory,
+    without which other numbers might come to its address: the Program is one for these numbers."""
 
     def __init__(self, tensors):
-        self._read = [[t, self._state_of(t), t.numpy().tobytes()] for t in tensors]
+        self._read = [[t, self._state_of(t), t.numpy().tobytes(), t.detach()] for t in tensors]
 
     @staticmethod
     def of(program):
@@ -297,13 +297,13 @@ class NumbersRead:
 
     @classmethod
     def _same(cls, read):
-        tensor, state, data = read
+        tensor, state, data, _ = read
         now = cls._state_of(tensor)
         if now == state:
             return True
         if tensor.numpy().tobytes() != data:
             return False
-        read[1] = now
+        read[1], read[3] = now, tensor.detach()
         return True
 
 

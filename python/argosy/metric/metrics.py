@@ -3,6 +3,7 @@
 import abc
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import WrongTypeError, check_choice, no_effect
 from argosy.autograd import no_grad
 
@@ -388,6 +389,7 @@ class Auc(Metric):
         return self._name
 
 
+@beside
 def accuracy(input, label, k=1, correct=None, total=None, name=None):
     """Share of samples whose label is among the k largest predictions.
 

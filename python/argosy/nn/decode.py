@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import is_symbolic, no_effect, sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
 from argosy.utils.recorded_loop import recorded_steps
@@ -126,6 +127,7 @@ class BeamSearchDecoder(Decoder):
         x = tensor.unsqueeze(x, [1])
         return tensor.expand(x, [sizes_of(x)[0], self.beam_size, *sizes_of(x)[2:]])
 
+    @beside
     def _mask_probs(self, log_probs, finished):
         """Let finished beams continue with the end token only, at no cost."""
         vocabulary = log_probs.shape[-1]
@@ -134,12 +136,14 @@ class BeamSearchDecoder(Decoder):
         only_end = tensor.cast(tensor.reshape(only_end, [1, 1, vocabulary]), log_probs.dtype)
         return tensor.where(tensor.unsqueeze(finished, [2]), only_end, log_probs)
 
+    @beside
     def _gather(self, x, indices):
         """Rows ``indices`` [batch, beam] of ``x`` [batch, beam, ...], for each batch entry."""
         batch = tensor.arange(sizes_of(indices)[0], dtype=indices.dtype)
         batch = tensor.expand(tensor.unsqueeze(batch, [1]), sizes_of(indices))
         return tensor.gather_nd(x, tensor.stack([batch, indices], axis=2))
 
+    @beside
     def initialize(self, initial_cell_states):
         """First inputs, states and finished flags; only one beam of each sequence is alive."""
         states = map_structure(self._expand_to_beam_size, initial_cell_states)
@@ -153,6 +157,7 @@ class BeamSearchDecoder(Decoder):
         inputs = self.embedding_fn(tokens) if self.embedding_fn is not None else tokens
         return inputs, self.StateWrapper(states, log_probs, finished, lengths), finished
 
+    @beside
     def _beam_search_step(self, time, logits, next_cell_states, beam_state):
         vocabulary = logits.shape[-1]
         step = tensor.log(F.softmax(logits))
@@ -200,6 +205,7 @@ def _keep_finished(new, old, finished):
     return tensor.where(flags, old, new)
 
 
+@beside
 def _eager_steps(step, carried, going, axis):
     """recorded_steps, at once."""
     collected, structure, i = None, None, tensor.zeros([], "int64")

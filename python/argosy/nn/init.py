@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor as _tensor
+from argosy._beside import beside
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 
@@ -86,6 +87,7 @@ def dirac_(tensor, groups=1):
     return _fill(Dirac(groups), tensor)
 
 
+@beside
 def eye_(tensor):
     """Fill a matrix with ones on the diagonal and zeros elsewhere.
 

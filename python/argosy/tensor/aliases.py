@@ -3,6 +3,7 @@
 from builtins import range as _builtin_range
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
@@ -237,6 +238,7 @@ def zero_(x):
 
 
 @method
+@beside
 def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
     """Sets the diagonal of x in place, that of all its dimensions, which are equal beyond two.
 

@@ -2,6 +2,7 @@
 
 from argosy import _core
 from argosy import device as device_module
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
@@ -88,6 +89,7 @@ def from_numpy(ndarray):
     return _core.to_tensor(ndarray, None, False)
 
 
+@beside
 def _unknown_combinations(x, r, with_replacement):
     """combinations of a vector whose size only a run of the Program knows."""
     number = _ops.arange(0, sizes_of(x)[0], 1, "int64")
@@ -103,6 +105,7 @@ def _unknown_combinations(x, r, with_replacement):
 
 
 @method
+@beside
 def combinations(x, r=2, with_replacement=False, name=None):
     """All choices of r entries of a vector, in order.
 
@@ -374,6 +377,7 @@ def t_(input, name=None):  # noqa: A002
 
 
 @method
+@beside
 def cauchy_(x, loc=0, scale=1, name=None):
     """Fills x with numbers drawn from the Cauchy distribution.
 
@@ -394,6 +398,7 @@ def cauchy_(x, loc=0, scale=1, name=None):
 
 
 @method
+@beside
 def geometric_(x, probs, name=None):
     """Fills x with ``log(u) / log(1 - probs)``, u drawn evenly from (0, 1): what rounded up has the geometric
     distribution.
@@ -416,6 +421,7 @@ def geometric_(x, probs, name=None):
 
 
 @method
+@beside
 def log_normal_(x, mean=1.0, std=2.0, name=None):
     """Fills x with exp of numbers drawn from a normal distribution.
 

@@ -1,6 +1,7 @@
 """Linear algebra that is made of decompositions, where arguments need Python."""
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
@@ -224,6 +225,7 @@ def lu(x, pivot=True, get_infos=False, name=None):
 
 
 @method
+@beside
 def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True, name=None):
     """The matrices P, L and U of what lu returned.
 
@@ -283,6 +285,7 @@ def lu_solve(b, lu, pivots, trans="N", name=None):
 
 
 @method
+@beside
 def lstsq(x, y, rcond=None, driver=None, name=None):
     """The z of least norm that minimizes |x z - y|.
 
@@ -336,6 +339,7 @@ def _epsilon(dtype):
 
 
 @method
+@beside
 def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
     """How many singular values are larger than a bound.
 
@@ -371,6 +375,7 @@ def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
     return _ops.sum(_ops.cast(_ops.greater_than(s, tol), "int64"), -1)
 
 
+@beside
 def _like(value, s):
     """A number, or a tensor with one for each matrix, to compare with the rows of s."""
     if isinstance(value, Tensor):
@@ -413,6 +418,7 @@ def pinv(x, rcond=1e-15, hermitian=False, name=None):
     return _ops.matmul(_ops.multiply(left, _ops.unsqueeze(factors, -2)), right)
 
 
+@beside
 def _eye_like(x):
     """Ones on the diagonal of matrices of x's size, else zeros."""
     if -1 not in x.shape[-2:]:
@@ -516,6 +522,7 @@ def ormqr(x, tau, y, left=True, transpose=False, name=None):
 
 
 @method
+@beside
 def svd_lowrank(x, q=None, niter=2, M=None, name=None):  # noqa: N803
     """The largest singular values of a matrix and their vectors, approximately, from random directions.
 

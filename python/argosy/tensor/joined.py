@@ -1,5 +1,6 @@
 """Functions of many tensors or columns together: products of sets, block matrices, histograms."""
 
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._support import ArgumentError, sizes_of
@@ -39,6 +40,7 @@ def cartesian_prod(x, name=None):
 
 
 @method
+@beside
 def block_diag(inputs, name=None):
     """Matrices along the diagonal of a matrix of zeros.
 
@@ -74,6 +76,7 @@ def block_diag(inputs, name=None):
 
 
 @method
+@beside
 def histogramdd(x, bins=10, ranges=None, density=False, weights=None, name=None):
     """How many rows lie in each cell of a grid of d dimensions.
 

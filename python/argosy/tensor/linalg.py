@@ -4,6 +4,7 @@ has what is made of decompositions."""
 import operator
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
 from argosy._support import ArgumentError, alias, check_choice, into, need_tensor, sizes_of, tells
@@ -477,6 +478,7 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=
     return _p_norm(difference, p, -1, False)
 
 
+@beside
 def pdist(x, p=2.0, name=None):
     """The p-norms of the differences of all pairs of rows i < j.
 
@@ -515,6 +517,7 @@ def pdist(x, p=2.0, name=None):
 
 
 @method
+@beside
 def cond(x, p=None, name=None):
     """The condition number, norm(x, p) * norm(inv(x), p).
 
@@ -545,6 +548,7 @@ def cond(x, p=None, name=None):
 
 
 @method
+@beside
 def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
     """Covariances of variables over their observations.
 

@@ -1,6 +1,7 @@
 """Shape and placement functions whose arguments need Python; parting.py has those that cut and join."""
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._capturing import capturing
 from argosy._core import Tensor
 from argosy._core import ops as _ops
@@ -360,6 +361,7 @@ def slice_scatter(x, value, axes, starts, ends, strides, name=None):
 
 @method
 @alias(input="x", dim="axis")
+@beside
 def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     """Repeats elements, or entries along an axis, so that equal ones are neighbours.
 
@@ -449,6 +451,7 @@ def rot90(x, k=1, axes=(0, 1), name=None):
 
 @method
 @tells("diagonal", "diag_embed", "diagonal_scatter")
+@beside
 def diag(x, offset=0, padding_value=0, name=None):
     """A matrix with a given diagonal, or the diagonal of a matrix.
 
@@ -737,6 +740,7 @@ def as_complex(x, name=None):
 
 @method
 @alias(dimension="axis")
+@beside
 def unfold(x, axis, size, step, name=None):
     """Windows of x along an axis.
 

@@ -1,5 +1,6 @@
 """Quantiles: one op where they are numbers, a composition where only a run of a Program knows them."""
 
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import INTEGER
@@ -8,6 +9,7 @@ from argosy.tensor import search
 from argosy.tensor.registry import method
 
 
+@beside
 def _quantile(name, x, q, axis, keepdim, interpolation):
     if interpolation != "linear" and isinstance(x, Tensor) and x.dtype in INTEGER:
         # Elements as they are (up to 2^53); the middle of two need not be whole.

@@ -3,6 +3,7 @@
 import warnings
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._capturing import capturing, reads_of_thread
 from argosy._core import Tensor
 from argosy._core import ops as _ops
@@ -150,6 +151,7 @@ def gaussian(shape, mean=0.0, std=1.0, seed=0, dtype=None, name=None):
 
 @alias(size="shape")
 @tells("gaussian")
+@beside
 def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
     """A tensor of numbers drawn from normal distributions.
 
@@ -178,6 +180,7 @@ def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
     return _ops.gaussian([1] if shape is None else shape, mean, std, 0, None)
 
 
+@beside
 def log_normal(mean=1.0, std=2.0, shape=None, dtype=None, name=None):
     """A tensor of exp of numbers drawn from normal distributions.
 

@@ -3,6 +3,7 @@
 import math
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, FLOATING
 from argosy._framework import finfo, iinfo
@@ -13,6 +14,7 @@ from argosy.tensor.spellings import sizes_one_by_one
 
 
 @method
+@beside
 def resize_(x, shape, fill_zero=False, name=None):
     """Gives x another shape in place: what is too much is cut off, what is missing is 0.
 
@@ -56,6 +58,7 @@ def resize_(x, shape, fill_zero=False, name=None):
 
 
 @method
+@beside
 def set_(x, source=None, shape=None, stride=None, offset=0, name=None):
     """Makes x a view of another tensor's memory.
 
@@ -99,6 +102,7 @@ def set_(x, source=None, shape=None, stride=None, offset=0, name=None):
 
 
 @method
+@beside
 def random_(x, from_=0, to=None, *, generator=None):
     """Fills x with whole numbers drawn evenly from [from_, to).
 

@@ -1,5 +1,6 @@
 """Draws of tokens from predicted probabilities."""
 
+from argosy._beside import beside
 from argosy._core import ops as _ops
 from argosy._support import sizes_of, unsupported
 from argosy.tensor import search
@@ -7,6 +8,7 @@ from argosy.tensor.registry import method
 
 
 @method
+@beside
 def top_p_sampling(
     x,
     ps,

@@ -4,6 +4,7 @@ import operator
 from collections import namedtuple
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, REAL
@@ -145,7 +146,7 @@ def where(condition, x=None, y=None, name=None, *, out=None):
         )
     if not _is_number(x) and not _is_number(y):
         _check_mixed(x, y)
-    x, y = _same_dtype(x, y)
+    x, y = _same_dtype(x, y, condition)
     result = _ops.where_select(condition, x, y)
     return into(out, result)
 
@@ -170,8 +171,9 @@ def _check_mixed(x, y):
         )
 
 
-def _same_dtype(x, y):
-    """Two operands as tensors of their common dtype; Python numbers are weak."""
+@beside
+def _same_dtype(x, y, condition=None):
+    """Two operands as tensors of their common dtype; Python numbers are weak. Two numbers come beside `condition`."""
     if _is_number(x) and _is_number(y):
         x, y = _core.to_tensor(x, None, True), _core.to_tensor(y, None, True)
     if _is_number(x):
@@ -206,6 +208,7 @@ def where_(condition, x, y, name=None):
 
 @method
 @alias(input="x")
+@beside
 def nonzero(x, as_tuple=False, *, out=None):
     """Places of the elements that are not 0, in the order of memory.
 
@@ -505,6 +508,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 
 
 @method
+@beside
 def scatter_nd(index, updates, shape, name=None):
     """Zeros with updates added at given places.
 
@@ -594,6 +598,7 @@ def _filled_axis(x, axis):
     return place % x.ndim
 
 
+@beside
 def _fill_value(x, value):
     return value if isinstance(value, Tensor) else _ops.full([], value, x.dtype)
 

@@ -224,6 +224,7 @@ def test_scale_wants_a_tensor():
     assert not amp.GradScaler(enable=False).is_enable()
 
 
+@pytest.mark.cpu_only("is about a warning of scalers on the CPU")
 def test_a_scaler_that_was_not_used_keeps_the_state_that_it_loaded():
     """A job that is ended before its first step saves what it had."""
     with amp.auto_cast(dtype="bfloat16"):

@@ -410,3 +410,16 @@ def test_numbers_of_a_tensor_that_is_given_other_memory(full_graph):
     for n in (2, 3, 4):
         size.data = T([n])
         assert call(argosy.ones([12])).shape == [n, 12 // n]
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_numbers_that_come_to_the_address_of_others(full_graph):
+    """Memory that was given back is used again: an address tells nothing of what was there before."""
+    size = T([2])
+    call = argosy.jit.to_static(lambda x: x.reshape([size, -1]), full_graph=full_graph)
+    x, met = argosy.ones([12]), set()
+    for n in (2, 3, 4, 6) * 3:
+        met.add(size.data_ptr())
+        kept = [T([n]) for _ in range(20)]
+        size.data = next((t for t in kept if t.data_ptr() in met), kept[0])
+        assert call(x).shape == [n, 12 // n]

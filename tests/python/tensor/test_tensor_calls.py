@@ -53,7 +53,8 @@ def test_what_is_not_taken_is_named(call, kind, text):
 
 
 def test_names_of_old_programs():
-    assert argosy.ones([1])._place_str == "Place(cpu)"
+    assert argosy.ones([1])._place_str == str(argosy.device.device_to_place())
+    assert argosy.ones([1], device="cpu")._place_str == "Place(cpu)"
     out = argosy.zeros([2])
     made = argosy.tensor.fill_constant([2], "float32", "1.5", out=out, force_cpu=True)
     assert made.tolist() == out.tolist() == [1.5, 1.5]

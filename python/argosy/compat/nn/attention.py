@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import sizes_of
 from argosy.nn import functional as F
 from argosy.nn import initializer
@@ -13,6 +14,7 @@ from . import functional
 __all__ = ["MultiheadAttention"]
 
 
+@beside
 def _additive(mask, dtype):
     """A mask as numbers that are added to scores; in a bool mask True keeps a position away."""
     if mask is None or mask.dtype != _core.bool:
@@ -119,6 +121,7 @@ class MultiheadAttention(Layer):
             biases = tensor.split(self.in_proj_bias, 3, 0)
         return [functional.linear(*part) for part in zip(inputs, weights, biases)]
 
+    @beside
     def _extended(self, keys, values, masks):
         """Keys, values [batch, length, size] and masks with the appended positions."""
         batch = sizes_of(keys)[0]
@@ -139,6 +142,7 @@ class MultiheadAttention(Layer):
             ]
         return keys, values, masks
 
+    @beside
     def forward(
         self,
         query,

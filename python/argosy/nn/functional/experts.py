@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import ArgumentError, unsupported
 
 __all__ = ["moe_permute", "moe_unpermute"]
@@ -16,6 +17,7 @@ def _bases(tokens_per_expert, alignment):
     return bases
 
 
+@beside
 def moe_permute(
     hidden_states,
     scale,
@@ -122,6 +124,7 @@ def moe_permute(
     return *result, put(-1, experts.unsqueeze(0).expand([tokens, num_experts])).astype("int32")
 
 
+@beside
 def moe_unpermute(
     hidden_states_unzipped,
     zipped_expertwise_rowmap,

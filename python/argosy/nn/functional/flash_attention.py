@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import is_symbolic, no_effect, plain, sizes_of, unsupported
 
 ops = _core.ops
@@ -390,6 +391,7 @@ def _hidden_rows(indices, rows, causal):
     return tensor.logical_or(hidden, above)
 
 
+@beside
 def flashmask_attention(
     query,
     key,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import need_tensor, sizes_of
 
@@ -658,6 +659,7 @@ def max_unpool3d(
     return _max_unpool(3, x, indices, kernel_size, stride, padding, data_format, output_size)
 
 
+@beside
 def _fractional(n, x, output_size, kernel_size, random_u, return_mask):
     if random_u is not None and not 0 < random_u < 1:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import check_choice
 
@@ -11,6 +12,7 @@ from ._args import alias
 ops = _core.ops
 
 
+@beside
 def affine_grid(theta, out_shape, align_corners=True, name=None):
     """Sampling grid of affine maps, for :func:`grid_sample`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._framework import in_static_mode
 from argosy._support import check_choice, need_type, sizes_of
 from argosy.utils.layers_utils import flatten
@@ -32,6 +33,11 @@ __all__ = [
 ]
 
 
+@beside
+def _zeros_beside(x, shape):
+    return tensor.zeros(shape, x.dtype)
+
+
 class RNNCellBase(Layer):
     """Base of recurrent cells; a subclass defines ``forward(inputs, states)`` and ``state_shape``.
 
@@ -54,6 +60,7 @@ class RNNCellBase(Layer):
         [3.0, 6.0, 9.0, 12.0]
     """
 
+    @beside
     def get_initial_states(
         self, batch_ref, shape=None, dtype=None, init_value=0.0, batch_dim_idx=0
     ):
@@ -510,7 +517,7 @@ class RNNBase(LayerList):
             count = self.num_layers * self.num_directions
             sizes = [self.proj_size or self.hidden_size, self.hidden_size]
             initial_states = tuple(
-                tensor.zeros([count, batch, size], inputs.dtype)
+                _zeros_beside(inputs, [count, batch, size])
                 for size in sizes[: self.state_components]
             )
         elif not isinstance(initial_states, (tuple, list)):

@@ -6,6 +6,7 @@ import copy
 from collections import namedtuple
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._dtypes import INTEGER
 from argosy._support import sizes_of
 from argosy.base.param_attr import ParamAttr
@@ -151,6 +152,7 @@ class MultiHeadAttention(Layer):
             for projected in (self.k_proj(key), self.v_proj(value))
         )
 
+    @beside
     def gen_cache(self, key, value=None, type=Cache):
         """A cache for decoding step by step.
 

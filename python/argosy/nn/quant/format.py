@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy.base import unique_name
 from argosy.base.param_attr import ParamAttr
 
@@ -35,6 +36,7 @@ def _code_limits(bit_length):
 class _LinearStep(Layer):
     """What both steps know: scales, zero points and the limits of codes."""
 
+    @beside
     def __init__(self, scales, zero_point=None, quant_axis=None, bit_length=8, group_size=128):
         super().__init__()
         scales = tensor.to_tensor(scales, dtype="float32")

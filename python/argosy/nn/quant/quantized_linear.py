@@ -8,6 +8,7 @@ row 2j in its lower four bits and row 2j + 1 in its upper ones, in two's complem
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import ops
 from argosy._support import check_choice, dtype_name, no_effect, unsupported
 
@@ -52,6 +53,7 @@ def _for_each_row(scale, rows, group_size):
     return tensor.repeat_interleave(scale, group_size, axis=0)[:rows]
 
 
+@beside
 def weight_quantize(x, algo="weight_only_int8", arch=None, group_size=-1):
     """A weight as integers of 8 or 4 bits and their scales.
 

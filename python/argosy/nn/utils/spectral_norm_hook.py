@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._beside import beside
 from argosy.autograd import no_grad
 from argosy.nn.layer._helper import set_first_value
 
@@ -58,14 +59,7 @@ class SpectralNorm:
         vectors = []
         with no_grad():
             for size in (rows, weight.size // rows):
-                # A parameter first, so that the random stream is that of Paddle.
-                vector = layer.create_parameter([size])
-                if vector._symbolic:
-                    vectors.append(_static_vector(vector, eps))
-                    continue
-                Normal(0.0, 1.0)(vector)
-                vector = vector.detach()
-                vectors.append(_core.ops.normalize(vector, 2.0, 0, eps))
+                vectors.append(_first_vector(weight, layer, size, eps))
         del layer._parameters[name]
         layer.add_parameter(name + "_orig", weight)
         setattr(layer, name, weight * 1.0)
@@ -73,6 +67,17 @@ class SpectralNorm:
         layer.register_buffer(name + "_v", vectors[1])
         layer.register_forward_pre_hook(hook)
         return hook
+
+
+@beside
+def _first_vector(weight, layer, size, eps):
+    """Of norm 1, on the weight's place."""
+    # A parameter first, so that the random stream is that of Paddle.
+    vector = layer.create_parameter([size])
+    if vector._symbolic:
+        return _static_vector(vector, eps)
+    Normal(0.0, 1.0)(vector)
+    return _core.ops.normalize(vector.detach(), 2.0, 0, eps)
 
 
 def _static_vector(vector, eps):

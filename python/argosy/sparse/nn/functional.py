@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import need_type, no_effect
 from argosy.nn import functional as F
 from argosy.sparse.binary import masked_matmul, matmul
@@ -30,6 +31,7 @@ def leaky_relu(x, negative_slope=0.01, name=None):
     return x._like(F.leaky_relu(x.values(), negative_slope))
 
 
+@beside
 def softmax(x, axis=-1, name=None):
     """Softmax of the stored values along an axis, the others being taken for -inf.
 
@@ -87,6 +89,7 @@ def _windows(size, padding, dilation, kernel, stride, ceil_mode):
     return (-(-room // stride) if ceil_mode else room // stride) + 1
 
 
+@beside
 def _pairs(x, kernel, stride, padding, dilation, submanifold, ceil_mode=False):
     """Where the windows of a sparse image [N, spatial.., C] meet its entries.
 
@@ -128,6 +131,7 @@ def _pairs(x, kernel, stride, padding, dilation, submanifold, ceil_mode=False):
     return unravel(numbers, lead), out, tied
 
 
+@beside
 def _conv(name, x, weight, bias, stride, padding, dilation, groups, data_format, submanifold):
     check(name, x)
     dims = weight.ndim - 2
@@ -225,6 +229,7 @@ def subm_conv3d(
     )
 
 
+@beside
 def max_pool3d(
     x, kernel_size, stride=None, padding=0, ceil_mode=False, data_format="NDHWC", name=None
 ):
@@ -257,6 +262,7 @@ subm_conv2d_igemm = subm_conv2d
 subm_conv3d_igemm = subm_conv3d
 
 
+@beside
 def attention(query, key, value, sparse_mask, key_padding_mask=None, attn_mask=None, name=None):
     """softmax(query key^T / sqrt(D)) value at the places of sparse_mask only: the other scores are
     never computed.

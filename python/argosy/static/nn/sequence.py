@@ -8,6 +8,7 @@ computed row by row has the lengths of its first operand.
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import NO_CUDNN, check_choice, need_tensor, no_effect
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
@@ -72,6 +73,7 @@ def _mark(v, lengths):
     program_of(v)._lengths[_core.program_about(v)[1]] = lengths
 
 
+@beside
 def _owner(lengths):
     """The sequence that each row is of."""
     return tensor.repeat_interleave(tensor.arange(tensor.shape(lengths)[0]), lengths)
@@ -222,6 +224,7 @@ def sequence_expand(x, y, ref_level=-1, name=None):
     return out
 
 
+@beside
 def sequence_conv(input, num_filters, filter_size=3, filter_stride=1, padding=True,
                   padding_start=None, bias_attr=None, param_attr=None, act=None,
                   name=None):  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import check_choice, listed, sizes_of
 
@@ -80,6 +81,7 @@ def box_coder(
     return tensor.stack([cx - dw, cy - dh, cx + dw - extra, cy + dh - extra], -1)
 
 
+@beside
 def prior_box(
     input,  # noqa: A002
     image,
@@ -166,6 +168,7 @@ def prior_box(
     return (boxes.clip(0.0, 1.0) if clip else boxes), spread
 
 
+@beside
 def anchor_generator(
     input,  # noqa: A002
     anchor_sizes,

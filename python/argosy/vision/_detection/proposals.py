@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import sizes_of
 
 
+@beside
 def distribute_fpn_proposals(
     fpn_rois,
     min_level,

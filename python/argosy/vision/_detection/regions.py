@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, nn, tensor
+from argosy._beside import beside
 from argosy._support import sizes_of
 
 
@@ -10,6 +11,7 @@ def _pair(value):
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
+@beside
 def image_of(boxes_num):
     """For each box, the number of its image."""
     counts = boxes_num.astype("int32").reshape([-1])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._beside import beside
 
 
 def _kept(boxes, threshold, extra=0.0, eta=1.0):
     return _core.ops.suppress_boxes(boxes, float(threshold), extra, float(eta))
 
 
+@beside
 def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=None, top_k=None):
     """Indices of boxes that overlap no better one by more than a threshold.
 

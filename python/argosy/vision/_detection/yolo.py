@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._beside import beside
 from argosy._support import sizes_of
 from argosy.nn import functional as F
 
 
+@beside
 def yolo_box(
     x,
     img_size,

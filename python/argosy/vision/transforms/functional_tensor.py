@@ -4,6 +4,7 @@ import math
 import numbers
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy.tensor import concat, is_floating_point, linspace, ones, stack
 
 from ...nn import functional as F
@@ -34,6 +35,7 @@ def to_tensor(img, data_format="CHW"):
     return img if data_format == "CHW" else img.transpose([1, 2, 0])
 
 
+@beside
 def normalize(img, mean, std, data_format="CHW"):
     _check(img, data_format)
     mean, std = tensor.to_tensor(mean), tensor.to_tensor(std)
@@ -101,6 +103,7 @@ def erase(img, i, j, h, w, v, inplace=False):
     return img
 
 
+@beside
 def to_grayscale(img, num_output_channels=1, data_format="CHW"):
     _check(img, data_format)
     count = _arguments.gray_channels(num_output_channels)
@@ -221,6 +224,7 @@ def _pixel_grid(width, height, first_x, first_y):
     return stack([x, y, ones([height, width])], axis=-1).reshape([1, height * width, 3])
 
 
+@beside
 def _sample(img, grid, interpolation, fill):
     batch = img.unsqueeze(0) if img.ndim == 3 else img
     count = batch.shape[0]
@@ -240,6 +244,7 @@ def _sample(img, grid, interpolation, fill):
     return result.squeeze(0) if img.ndim == 3 else result
 
 
+@beside
 def _affine_sample(img, matrix, new_width, new_height, interpolation, fill):
     width, height = image_size(img)
     theta = tensor.to_tensor(matrix, dtype="float32").reshape([1, 2, 3]).transpose([0, 2, 1])
@@ -271,6 +276,7 @@ def rotate(img, angle, interpolation="nearest", expand=False, center=None, fill=
     return _affine_sample(img, matrix, new_width, new_height, interpolation, fill)
 
 
+@beside
 def perspective(img, coeffs, interpolation="nearest", fill=0):
     width, height = image_size(img)
     coeffs = [float(value) for value in coeffs]

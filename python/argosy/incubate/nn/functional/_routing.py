@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import ArgumentError
 
 
+@beside
 def places(expert_id, num_experts, by_choice):
     """The places of choices when all are sorted by expert.
 
@@ -33,6 +35,7 @@ def starts(counts):
     return tensor.cumsum(counts) - counts
 
 
+@beside
 def rows_at(x, place, kept, size):
     """A tensor of ``size`` rows: at place[i, j] row i of x where kept[i, j], others are zero.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import sizes_of, unsupported
 from argosy.nn import functional as F
 
@@ -107,6 +108,7 @@ def fused_multi_head_attention(
     return result if cache_kv is None else (result, tensor.stack([key, value]))
 
 
+@beside
 def variable_length_memory_efficient_attention(
     query,
     key,

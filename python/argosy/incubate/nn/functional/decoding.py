@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._core import Tensor
 from argosy._support import need_type, unsupported
 from argosy.nn import functional as F
@@ -10,6 +11,7 @@ from argosy.nn import functional as F
 from ._check import no_quantization
 
 
+@beside
 def masked_multihead_attention(
     x,
     cache_kv=None,
@@ -112,6 +114,7 @@ def masked_multihead_attention(
     return out.reshape([batch, heads * width]), cache_kv
 
 
+@beside
 def block_multihead_attention(
     qkv, key_cache, value_cache, seq_lens_encoder, seq_lens_decoder, seq_lens_this_time,
     padding_offsets, cum_offsets, cu_seqlens_q, cu_seqlens_k, block_tables, pre_key_cache=None,
@@ -231,6 +234,7 @@ def block_multihead_attention(
     return tensor.concat(outs).reshape([-1, heads * width]), qkv, key_cache, value_cache
 
 
+@beside
 def _of_blocks(cache, table, length):
     """[length, key heads, D], what a sequence has in the blocks of its table."""
     _, heads, room, width = cache.shape
@@ -239,6 +243,7 @@ def _of_blocks(cache, table, length):
     return found.reshape([-1, heads, width])[:length]
 
 
+@beside
 def _attend(query, keys, values, done, mask):
     """Causal attention of query [n, heads, D] to keys, values [done + n, key heads, D]."""
     n, heads, _ = query.shape

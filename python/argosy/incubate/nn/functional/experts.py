@@ -4,6 +4,7 @@ these as kernels of GPUs, here they are composed of ops."""
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import ArgumentError, unsupported
 
 from ._routing import check_rows, places, rows_at, starts
@@ -119,6 +120,7 @@ def moe_gate_dispatch_and_quant(
     return y, scale, *rest
 
 
+@beside
 def moe_gate_dispatch_partial_nosoftmaxtopk(
     x,
     combine_weights,
@@ -201,6 +203,7 @@ def moe_gate_dispatch_partial_nosoftmaxtopk(
     )  # fmt: skip
 
 
+@beside
 def cal_aux_loss(
     gate_prob,
     dispatch_mask,
@@ -258,6 +261,7 @@ def cal_aux_loss(
     return loss, tokens, share
 
 
+@beside
 def expand_modality_expert_id(
     expert_id, num_expert_per_modality, group_size, modality_offset, is_group_expert, name=None
 ):
@@ -288,6 +292,7 @@ def expand_modality_expert_id(
     return chosen // each * (2 * each) + chosen % each + modality_offset * each
 
 
+@beside
 def build_src_rank_and_local_expert_id(
     expert_num_global_tensor, expert_num_global, num_local_experts, name=None
 ):
@@ -325,6 +330,7 @@ def build_src_rank_and_local_expert_id(
     )
 
 
+@beside
 def cross_entropy_with_softmax_bwd_w_downcast(label, softmax, loss_grad, name=None):
     """The gradient of cross entropy with respect to logits, rounded to bfloat16: (softmax - one hot) *
     loss_grad, 0 in rows whose label is -100.

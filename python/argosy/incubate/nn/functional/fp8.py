@@ -4,6 +4,7 @@ are computed in float32 and rounded once."""
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import ArgumentError, check_choice, unsupported
 from argosy.nn import functional as F
 
@@ -13,6 +14,7 @@ _BLOCK = 128
 _MOST = 448.0  # of float8_e4m3fn
 
 
+@beside
 def _scales(largest, epsilon, power_of_two):
     """What numbers up to ``largest`` are multiplied by, to fill the range of float8_e4m3fn."""
     least = tensor.full([], epsilon, "float32")
@@ -45,6 +47,7 @@ def _quantize(x, rows=1, epsilon=0.0, power_of_two=False):
     return scaled.astype("float8_e4m3fn"), 1.0 / scale.squeeze([1, 3])
 
 
+@beside
 def _packed(factors):
     """Exponents of powers of two [m, b], four in an int32: [m, b / 4]."""
     codes = tensor.frexp(factors)[1].astype("int64") + 126
@@ -56,6 +59,7 @@ def _packed(factors):
     return (whole - (whole >= 1 << 31).astype("int64") * (1 << 32)).astype("int32")
 
 
+@beside
 def _unpacked(codes, blocks):
     """Undoes _packed, of whose columns the first ``blocks`` count."""
     whole = codes.astype("int64")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import check_choice, sizes_of, unsupported
 from argosy.nn import functional as F
 
@@ -70,6 +71,7 @@ def _turned(x, embeddings, at, neighbours):
     return _rotated(x, sine, cosine, neighbours)
 
 
+@beside
 def _attend(query, keys, values, mask, hidden, dropped):
     """Attention of query [B, heads, S, D] to keys and values [B, key heads, T, D], where not hidden."""
     each = query.shape[1] // keys.shape[1]
@@ -84,6 +86,7 @@ def _attend(query, keys, values, mask, hidden, dropped):
     return out.transpose([0, 2, 1, 3]).flatten(2)
 
 
+@beside
 def _first_tokens(query, key, value, cache, before, o):
     """Attention of the first tokens to each other and those before them, all of which go into the cache."""
     if before is not None:
@@ -103,6 +106,7 @@ def _first_tokens(query, key, value, cache, before, o):
     return _attend(query, key, value, o.attn_mask, hidden, o.dropped)
 
 
+@beside
 def _next_token(query, key, value, cache, o):
     """Attention of one more token to those of the cache, where it goes too."""
     batch, heads, room, size = cache.shape[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import sizes_of
 
 
@@ -24,6 +25,7 @@ def _rotated(x, sine, cosine, neighbours):
     return x * cosine + turned * sine
 
 
+@beside
 def fused_rotary_position_embedding(
     q,
     k=None,

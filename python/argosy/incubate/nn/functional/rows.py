@@ -4,6 +4,7 @@ gives its statistics, counts, and sums of rows by number."""
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import ArgumentError
 
 __all__ = []
@@ -76,6 +77,7 @@ def fused_rms_norm_ext(x, scale, epsilon=1e-5, name=None):
     return fast_rms_norm(x, scale, epsilon)
 
 
+@beside
 def int_bincount(x, low, high, dtype=None, name=None):
     """How often each integer from low to high - 1 is in x; others do not count.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy.autograd import enable_grad, grad, no_grad
 
 
@@ -74,6 +75,7 @@ def strong_wolfe(function, x, direction, value, slope, first_step, most):
     return (*best, calls)
 
 
+@beside
 def descend(
     function, x, direction_of, learn, max_iters, tolerance_grad, tolerance_change, first_step, most
 ):

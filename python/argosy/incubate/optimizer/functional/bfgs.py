@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argosy import linalg, tensor
+from argosy._beside import beside
 
 from ._search import check, descend
 
 
+@beside
 def minimize_bfgs(
     objective_func,
     initial_position,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import alone_in, unsupported
 from argosy.distributed.fleet.utils import recompute
 from argosy.nn import Layer
@@ -79,6 +80,7 @@ class MoELayer(Layer):
         self.gate = _gate({} if gate is None else gate, d_model, len(experts))
         self.top_k = self.gate.top_k
 
+    @beside
     def forward(self, inp):
         """The weighted results of the experts of each token."""
         if len(inp.shape) != 3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import alone_in
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
@@ -52,6 +53,7 @@ class GShardGate(NaiveGate):
         super().__init__(d_model, num_expert, world_size)
         self.capacity, self.random_routing, self.group = capacity, random_routing, group
 
+    @beside
     def forward(self, x):
         """Scores and experts of tokens [N, d_model]."""
         best, experts, scores = super().forward(x, return_all_scores=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import beside
 from argosy._support import alone_in
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
@@ -52,6 +53,7 @@ class SwitchGate(NaiveGate):
         super().__init__(d_model, num_expert, world_size, topk=1)
         self.switch_eps, self.capacity, self.group = switch_eps, capacity, group
 
+    @beside
     def forward(self, inp):
         """Probabilities and experts of tokens [N, d_model]."""
         scores = self.gate(inp)
