@@ -588,11 +588,7 @@ class StaticFunction:
         """(what tells specializations apart, the tensors among the arguments)."""
         tensors, parts = [], [_core.get_default_dtype()]
         args, kwargs = bound
-        flat = not kwargs
-        for arg in args:
-            if isinstance(arg, _NESTS):
-                flat = False
-                break
+        flat = not (kwargs or any(isinstance(arg, (list, tuple, dict)) for arg in args))
         for leaf in args if flat else flatten([list(args), kwargs]):
             kind = type(leaf)
             if kind is _Specified:
@@ -615,9 +611,7 @@ class StaticFunction:
                 parts.append((kind, _content(leaf)))
         parts.append((type(args), (None,) * len(args)) if flat else _skeleton(args))
         parts.append(_skeleton(kwargs) if kwargs else None)
-        parts.append(_core.is_grad_enabled())
-        parts.append(self._modes())
-        parts.append(autocast_key())
+        parts += [_core.is_grad_enabled(), self._modes(), autocast_key()]
         return tuple(parts), tensors
 
     def _modes(self):
@@ -691,9 +685,6 @@ class StaticFunction:
             if reason is None or isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
-
-
-_NESTS = (list, tuple, dict)
 
 
 def _run(captured, feeds):
