@@ -56,7 +56,7 @@ def beside(function):
     return wrapper
 
 
-@beside
-def zeros_beside(operand, shape, dtype):
+def zeros_beside(given, shape, dtype):
     """Zeros on the place of a tensor, or of the first in a list."""
-    return _core.ops.full(list(shape), 0.0, dtype)
+    operand = operand_of([given]) if _core.devices() else None
+    return call_beside(operand, _core.ops.full, list(shape), 0.0, dtype)
