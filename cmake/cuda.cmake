@@ -75,3 +75,17 @@ set_target_properties(argosy_cuda PROPERTIES
   # NVIDIA's libraries: those of the toolkit, or of its wheels beside the package.
   BUILD_RPATH "$ORIGIN"
   INSTALL_RPATH "$ORIGIN;$ORIGIN/../../nvidia/cu13/lib;$ORIGIN/../../nvidia/cudnn/lib;$ORIGIN/../../nvidia/nccl/lib")
+
+# What every loop is in the text of a fused chain, compiled by NVRTC. Needs no GPU.
+add_executable(chain_checker EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/cuda/check_chains.cc
+  $<TARGET_OBJECTS:argosy_cuda>)
+target_include_directories(chain_checker PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(chain_checker SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+target_link_libraries(chain_checker PRIVATE argosy argosy_flags argosy_baseline
+  CUDA::cudart CUDA::cublasLt CUDA::cublas cudnn ${CMAKE_DL_LIBS} Threads::Threads)
+target_link_directories(chain_checker PRIVATE ${CUDAToolkit_LIBRARY_DIR})
+set_target_properties(chain_checker PROPERTIES CUDA_RUNTIME_LIBRARY Shared
+  RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
+  BUILD_RPATH "${ARGOSY_PACKAGE_DIR}/lib;${CUDAToolkit_LIBRARY_DIR}")
+add_custom_target(check_chains COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${CUDAToolkit_LIBRARY_DIR}
+  $<TARGET_FILE:chain_checker> DEPENDS chain_checker)

@@ -32,6 +32,15 @@ if ((${tls:-0} > 512)); then
   status=1
 fi
 
+# The same space is not there for thread-local memory of other libraries: one that is loaded late and reads
+# that of libstdc++ (std::call_once) in this way cannot be loaded beside many others.
+for late in python/argosy/lib/libargosy_*.so; do
+  if nm -D --undefined-only "$late" | grep -q _ZSt15__once_callable; then
+    echo "$late: uses std::call_once, so it may not load; use a Mutex or a static of a function." >&2
+    status=1
+  fi
+done
+
 # What a program that only runs models has to bring along. (The number falls; nobody raises it.)
 infer=python/argosy/lib/libargosy_infer.so
 most=8000000

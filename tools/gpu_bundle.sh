@@ -40,7 +40,8 @@ to=$stage/ours/python/argosy
 mkdir -p "$to/lib"
 cp "$build"/other_python/_core.*.so "$to"
 cp -r "$package/_generated" "$to"
-rm -rf "$to/_generated/include"
+# Sources of ops are compiled there.
+find "$to/_generated/include" -type f ! -name argosy_abi.h -delete
 for part in "" _cuda _paddle _onnx _net _ps; do
   name=libargosy$part.so
   if [[ -f $package/lib/$name ]]; then

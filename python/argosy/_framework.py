@@ -6,7 +6,6 @@ from argosy._programs import mode
 from argosy._support import dtype_name, no_effect
 from argosy.device import set_device
 
-
 # Flags of GPUs that would choose between ways of which there is one.
 _ONE_WAY = {
     "FLAGS_cudnn_batchnorm_spatial_persistent": "there is one kernel of batch norm",

@@ -79,12 +79,13 @@ def _check_norm(name, norm):
     check_choice(name, "norm", norm, _NORMS)
 
 
+def _index(number):
+    return operator.index(None if isinstance(number, bool) else number)
+
+
 def _ints(name, what, given):
     try:
-        given = None if given is None else list(given)
-        if any(isinstance(number, bool) for number in given or ()):
-            raise TypeError
-        return None if given is None else [operator.index(number) for number in given]
+        return None if given is None else [_index(number) for number in given]
     except TypeError:
         raise ValueError(
             f"[{name}] {what}: expected a list of ints, got {given!r}. Do this: pass whole numbers,"
@@ -203,10 +204,6 @@ def _whole(name, x, s, axes, norm, forward):
     return tensor.slice(found, [last], [0], [size]) if isinstance(size, Tensor) else found
 
 
-def _one(n):
-    return None if n is None else [n]
-
-
 def _axis(name, axis):
     if not isinstance(axis, int) or isinstance(axis, bool):
         raise ValueError(
@@ -237,7 +234,7 @@ def fft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
         >>> argosy.fft.fft(argosy.to_tensor([1.0, 2.0, 3.0])).tolist()
         [(6+0j), (-1.5+0.866j), (-1.5-0.866j)]
     """
-    return into(out, _full("fft", x, _one(n), _axis("fft", axis), norm, True))
+    return into(out, _full("fft", x, n if n is None else [n], _axis("fft", axis), norm, True))
 
 
 @alias(input="x", dim="axis")
@@ -263,7 +260,7 @@ def ifft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
         >>> argosy.fft.ifft(argosy.fft.fft(x)).real().tolist()
         [1.0, 2.0, 3.0]
     """
-    return into(out, _full("ifft", x, _one(n), _axis("ifft", axis), norm, False))
+    return into(out, _full("ifft", x, n if n is None else [n], _axis("ifft", axis), norm, False))
 
 
 @alias(input="x", dim="axis")
@@ -290,7 +287,7 @@ def rfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
         >>> argosy.fft.rfft(argosy.ones([4])).tolist()
         [(4+0j), 0j, 0j]
     """
-    return into(out, _half("rfft", x, _one(n), _axis("rfft", axis), norm, True))
+    return into(out, _half("rfft", x, n if n is None else [n], _axis("rfft", axis), norm, True))
 
 
 @alias(input="x", dim="axis")
@@ -316,7 +313,7 @@ def irfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
         >>> argosy.fft.irfft(argosy.fft.rfft(x), n=3).tolist()
         [1.0, 2.0, 3.0]
     """
-    return into(out, _whole("irfft", x, _one(n), _axis("irfft", axis), norm, False))
+    return into(out, _whole("irfft", x, n if n is None else [n], _axis("irfft", axis), norm, False))
 
 
 @alias(input="x", dim="axis")
@@ -342,7 +339,7 @@ def hfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
         >>> argosy.fft.hfft(argosy.to_tensor([1.0, 2.0, 3.0])).tolist()
         [8.0, -2.0, 0.0, -2.0]
     """
-    return into(out, _whole("hfft", x, _one(n), _axis("hfft", axis), norm, True))
+    return into(out, _whole("hfft", x, n if n is None else [n], _axis("hfft", axis), norm, True))
 
 
 @alias(input="x", dim="axis")
@@ -369,7 +366,7 @@ def ihfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
         >>> argosy.fft.hfft(argosy.fft.ihfft(x)).tolist()
         [1.0, 2.0, 3.0, 2.0]
     """
-    return into(out, _half("ihfft", x, _one(n), _axis("ihfft", axis), norm, False))
+    return into(out, _half("ihfft", x, n if n is None else [n], _axis("ihfft", axis), norm, False))
 
 
 @alias(input="x", dim="axes")

@@ -152,7 +152,7 @@ PyObject* f_wait(Args a) {
 }
 
 PyObject* f_done(Args a) {
-  return PyBool_FromLong(unwrap<Work>(a[0], kWork)->done());
+  return PyBool_FromLong(unwrap<Work>(a[0], kWork)->completed());
 }
 
 // (rank in the group, number, ranks, engine)

@@ -60,6 +60,12 @@ void throw_conversion_error(const Message& text) {
   throw PythonError();
 }
 
+void throw_plain_error(const Error& e) {
+  const ErrorType type = error_type(e.kind());
+  raise_text(python_type(type), type.category, e.what());
+  throw PythonError();
+}
+
 void set_error() {
   try {
     throw;

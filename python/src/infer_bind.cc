@@ -142,6 +142,13 @@ size_t place(PyObject* o, size_t count) {
   return static_cast<size_t>(i);
 }
 
+// A tensor, or a view of an array, which is on the host whatever place is current.
+Tensor fed(PyObject* o) {
+  if (is_tensor(o)) return tensor_of(o);
+  const op::MakesOnHost on_host;
+  return from_data(o, Py_None, false);
+}
+
 // (predictor, i, array): copied into memory of the predictor.
 PyObject* f_copy_in(Args a) {
   Predictor& p = predictor_of(a[0]);
@@ -151,7 +158,7 @@ PyObject* f_copy_in(Args a) {
         return p.input_buffer(i, shape).raw();
       }))
     Py_RETURN_NONE;
-  const Tensor from = is_tensor(a[2]) ? tensor_of(a[2]) : from_data(a[2], Py_None, false);
+  const Tensor from = fed(a[2]);
   ARGOSY_CHECK(from.dtype() == port.dtype, type)
       << "[copy_from_cpu] input '" << port.name << "': expected " << port.dtype << ", got "
       << from.dtype() << ". Do this: convert the array with .astype().";
@@ -171,7 +178,7 @@ PyObject* f_reshape(Args a) {
 PyObject* f_share(Args a) {
   Predictor& p = predictor_of(a[0]);
   const size_t i = place(a[1], p.inputs().size());
-  p.set_input(i, is_tensor(a[2]) ? tensor_of(a[2]) : from_data(a[2], Py_None, false));
+  p.set_input(i, fed(a[2]));
   Py_RETURN_NONE;
 }
 

@@ -49,6 +49,8 @@ void set_error();
 [[noreturn]] void throw_python_error();
 // Throws argosy.ConversionError.
 [[noreturn]] void throw_conversion_error(const Message& text);
+// The same error where a Program under construction has nothing to do with it.
+[[noreturn]] void throw_plain_error(const Error& e);
 
 // Runs f, turning C++ exceptions into Python ones: null for objects, -1 for ints.
 template <class F>

@@ -124,9 +124,12 @@ PyObject* f_stop(Args a) {
 // Waits for the end and raises what a thread threw.
 PyObject* f_finish(Args a) {
   trainer::Trainer& t = trainer_of(a[0]);
-  {
+  // A Program may be under construction, but none of its ops is what is wrong.
+  try {
     WithoutGil no_gil;
     t.finish();
+  } catch (const Error& e) {
+    throw_plain_error(e);
   }
   Py_RETURN_NONE;
 }

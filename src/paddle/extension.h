@@ -22,12 +22,15 @@
 
 #define PADDLE_API __attribute__((visibility("default")))
 
+struct CUstream_st;
 namespace argosy {
 class TensorImpl;
 }  // namespace argosy
 
 // Ours, so that no symbol is another library's; sources see all of it as paddle::.
 namespace argosy::extension {
+
+using gpuStream_t = ::CUstream_st*;  // which is cudaStream_t
 
 // --- numbers ---
 
@@ -311,6 +314,9 @@ class PADDLE_API Tensor {
   Place place() const;
   bool is_cpu() const { return place().GetType() == AllocationType::CPU; }
   bool is_gpu() const { return place().GetType() == AllocationType::GPU; }
+  // Of a tensor on a GPU: where a kernel enqueues its work, behind all that the tensor waits for.
+  // Nothing puts what runs on another stream, or on none, in order with it.
+  gpuStream_t stream() const;
   bool is_dense_tensor() const;
   bool is_contiguous() const;
   bool defined() const { return impl_ != nullptr; }
@@ -336,7 +342,8 @@ class PADDLE_API Tensor {
     return static_cast<T*>(allocate(detail::dtype_of<T>()));
   }
   template <class T>
-  T* mutable_data(const Place&) {
+  T* mutable_data(const Place& place) {
+    if (!initialized() && place != this->place()) *this = Tensor(place, shape());
     return mutable_data<T>();
   }
 
@@ -390,15 +397,16 @@ PADDLE_API Tensor zeros(const IntArray& shape, DataType dtype = DataType::FLOAT3
                         const Place& place = CPUPlace());
 PADDLE_API Tensor ones(const IntArray& shape, DataType dtype = DataType::FLOAT32,
                        const Place& place = CPUPlace());
-// UNDEFINED: that of x.
+// UNDEFINED, kUNK: that of x.
 PADDLE_API Tensor empty_like(const Tensor& x, DataType dtype = DataType::UNDEFINED,
-                             const Place& place = CPUPlace());
+                             const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor full_like(const Tensor& x, const Scalar& value,
-                            DataType dtype = DataType::UNDEFINED, const Place& place = CPUPlace());
+                            DataType dtype = DataType::UNDEFINED,
+                            const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor zeros_like(const Tensor& x, DataType dtype = DataType::UNDEFINED,
-                             const Place& place = CPUPlace());
+                             const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor ones_like(const Tensor& x, DataType dtype = DataType::UNDEFINED,
-                            const Place& place = CPUPlace());
+                            const Place& place = PlaceType::kUNK);
 PADDLE_API Tensor assign(const Tensor& x);
 PADDLE_API Tensor cast(const Tensor& x, DataType dtype);
 PADDLE_API Tensor reshape(const Tensor& x, const IntArray& shape);
@@ -675,7 +683,8 @@ struct OpMeta;
 // stand in any order and file of one library.
 class PADDLE_API OpMetaInfoBuilder {
  public:
-  OpMetaInfoBuilder(const char* name, int level, const char* file);
+  // on_gpu: the kernel takes tensors of GPUs, too; else they travel to the host for it.
+  OpMetaInfoBuilder(const char* name, int level, const char* file, bool on_gpu);
   // Names; of the gradient's inputs: those of inputs and outputs of the op, and Grad(output).
   OpMetaInfoBuilder& Inputs(std::vector<std::string> names);
   // Of a gradient: Grad(input).
@@ -698,13 +707,19 @@ namespace paddle {
 using namespace ::argosy::extension;  // NOLINT
 }  // namespace paddle
 
+// Sources of a CUDAExtension are compiled with PADDLE_WITH_CUDA.
+#ifdef PADDLE_WITH_CUDA
+#define PADDLE_ON_GPU true
+#else
+#define PADDLE_ON_GPU false
+#endif
 #define PADDLE_BUILD_OP(op_name, level)                                               \
   struct paddle_build_op_global_##level##_##op_name {};                               \
   static_assert(std::is_same_v<::paddle_build_op_global_##level##_##op_name,          \
                                paddle_build_op_global_##level##_##op_name>,           \
                 "PD_BUILD_.. belongs to the global namespace.");                      \
   [[maybe_unused]] static ::paddle::OpMetaInfoBuilder paddle_op_##level##_##op_name = \
-      ::paddle::OpMetaInfoBuilder(#op_name, level, __FILE__)
+      ::paddle::OpMetaInfoBuilder(#op_name, level, __FILE__, PADDLE_ON_GPU)
 #define PD_BUILD_OP(op_name) PADDLE_BUILD_OP(op_name, 0)
 #define PD_BUILD_GRAD_OP(op_name) PADDLE_BUILD_OP(op_name, 1)
 #define PD_BUILD_DOUBLE_GRAD_OP(op_name) PADDLE_BUILD_OP(op_name, 2)

@@ -243,6 +243,7 @@ CASES = [
          dtypes=SOLO, tol=4,
          errors=[([A(1, 2, 4, 4), A(1, 2, 4, 5)], dict(zip(CORRELATION, (1, 1, 1, 1, 1))), ValueError, "must have one shape"),
                  ([A(2, 4, 4), A(2, 4, 4)], dict(zip(CORRELATION, (1, 1, 1, 1, 1))), ValueError, "must be [N, C, H, W]"),
+                 ([A(1, 2, 4, 4, dtype="float64"), A(1, 2, 4, 4, dtype="float32")], dict(zip(CORRELATION, (1, 1, 1, 1, 1))), TypeError, "must have one dtype"),
                  ([A(1, 2, 4, 4)] * 2, dict(zip(CORRELATION, (1, 2, 1, 1, 1))), ValueError, "kernel_size: expected an odd number, got 2"),
                  ([A(1, 2, 4, 4)] * 2, dict(zip(CORRELATION, (1, 1, 1, 0, 1))), ValueError, "stride1: expected 1 to 32768, got 0"),
                  ([A(1, 2, 4, 4)] * 2, dict(zip(CORRELATION, (0, 1, 4, 1, 1))), ValueError, "no window is left"),

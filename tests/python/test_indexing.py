@@ -140,7 +140,7 @@ def test_ranges_are_lists():
     x[range(2)] = -1
     assert x[:2].max().item() == -1 and x[2, 0].item() == 8
     with pytest.raises(IndexError):
-        x[range(4)]
+        x[range(4)].numpy()
 
 
 def test_diagonals_beyond_the_matrix():
@@ -158,7 +158,7 @@ def test_diagonals_beyond_the_matrix():
 )
 def test_rows_out_of_range_are_told_by_the_names_that_are_called(call):
     with pytest.raises(IndexError, match=r"\[gather, index_select\] index 5 is out of range"):
-        call(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([0, 5]))
+        call(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([0, 5])).numpy()
 
 
 @pytest.mark.parametrize(

@@ -588,7 +588,12 @@ class StaticFunction:
         """(what tells specializations apart, the tensors among the arguments)."""
         tensors, parts = [], [_core.get_default_dtype()]
         args, kwargs = bound
-        for leaf in flatten([list(args), kwargs]) if args or kwargs else ():
+        flat = not kwargs
+        for arg in args:
+            if isinstance(arg, _NESTS):
+                flat = False
+                break
+        for leaf in args if flat else flatten([list(args), kwargs]):
             kind = type(leaf)
             if kind is _Specified:
                 tensors.append(leaf.tensor)
@@ -608,7 +613,7 @@ class StaticFunction:
                 parts.append((leaf.shape, tensors[-1].dtype, True))
             else:
                 parts.append((kind, _content(leaf)))
-        parts.append(_skeleton(args))
+        parts.append((type(args), (None,) * len(args)) if flat else _skeleton(args))
         parts.append(_skeleton(kwargs) if kwargs else None)
         parts.append(_core.is_grad_enabled())
         parts.append(self._modes())
@@ -686,6 +691,9 @@ class StaticFunction:
             if reason is None or isinstance(error, CaptureError):
                 raise
             raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
+
+
+_NESTS = (list, tuple, dict)
 
 
 def _run(captured, feeds):

@@ -55,6 +55,8 @@ class Leaf:
 
 def filled(structure, tensors):
     """A copy of the structure with tensors in their places."""
+    if type(structure) is Leaf:
+        return structure.of(tensors)
     leaves = flatten(structure)
     return pack_sequence_as(structure, [v.of(tensors) if type(v) is Leaf else v for v in leaves])
 

@@ -15,6 +15,7 @@ from argosy._support import (
     whole_number,
 )
 from argosy.tensor.registry import method
+from argosy.tensor.spellings import numbers_of
 
 _END = 2**63 - 1  # as the end of a slice: whatever the size
 
@@ -84,6 +85,46 @@ def chunk(x, chunks, axis=0, name=None):
     chunks = whole_number("chunk", "chunks", chunks)
     axis = axis if isinstance(axis, Tensor) else whole_number("chunk", "axis", axis)
     return _ops.split(x, chunks, axis)
+
+
+@method
+def crop(x, shape=None, offsets=None, name=None):
+    """Cuts a block out of x.
+
+    Args:
+        x (Tensor): Of any dtype.
+        shape (list | tuple | Tensor, optional): The size of the block on each axis, -1 for all up to the
+            end; default: -1 everywhere.
+        offsets (list | tuple | Tensor, optional): Where the block begins on each axis; default: 0.
+
+    Returns:
+        Tensor: A view of x where the numbers are known.
+
+    Raises:
+        ValueError: There is not one entry for each axis, or the block reaches outside x.
+
+    Example:
+        >>> argosy.crop(argosy.arange(9).reshape([3, 3]), [2, -1], [1, 1]).tolist()
+        [[4, 5], [7, 8]]
+    """
+    shape = [-1] * x.ndim if shape is None else numbers_of("crop", "shape", shape)
+    offsets = [0] * x.ndim if offsets is None else numbers_of("crop", "offsets", offsets)
+    if len(shape) != x.ndim or len(offsets) != x.ndim:
+        raise ValueError(
+            f"(InvalidArgument) [crop] shape and offsets: expected {x.ndim} entries each, one for each "
+            f"dimension, got {shape} and {offsets}. Do this: give one for each dimension."
+        )
+    ends = []
+    for size, start, n in zip(x.shape, offsets, shape):
+        known = isinstance(n, int) and isinstance(start, int)
+        rest = isinstance(n, int) and n == -1
+        ends.append((size if size >= 0 else _END) if rest else start + n)
+        if known and (start < 0 or (0 <= size < ends[-1])):
+            raise ValueError(
+                f"(InvalidArgument) [crop] offsets {offsets} and shape {shape} reach outside x of shape "
+                f"{list(x.shape)}. Do this: use a smaller shape, or -1 for the rest."
+            )
+    return _ops.assign(_ops.slice(x, list(range(x.ndim)), offsets, ends))
 
 
 @method

@@ -42,7 +42,9 @@ std::span<Flag> table() {
       {"FLAGS_retain_grad_for_all_tensor", false, none,
        "Keep .grad of tensors that are not leaves."},
       {"FLAGS_cudnn_deterministic", false, gpu,
-       "Convolutions on GPUs give the same bits each time. On CPUs they always do."},
+       "Convolutions, attention and sums at one place give the same bits each time on GPUs. On "
+       "CPUs "
+       "they always do."},
       {"FLAGS_cpu_deterministic", false, none, "Deterministic reductions. They always are."},
       {"FLAGS_embedding_deterministic", 0_i, gpu,
        "Gradients that meet at one row, or place, are added in the same order in each run."},

@@ -40,6 +40,30 @@ class On {
   const Stream before_;
 };
 
+// Calls of the link between begin() and end(). What fails in between is ended, too: the thread's
+// next calls would else be taken for more of it.
+class Together {
+ public:
+  explicit Together(DeviceLink& link) : link_(link) { link_.begin(); }
+  ~Together() {
+    if (ended_) return;
+    try {
+      link_.end();
+    } catch (const Error&) {
+      // What failed first is being raised.
+    }
+  }
+  Together(const Together&) = delete;
+  void end() {
+    ended_ = true;
+    link_.end();
+  }
+
+ private:
+  DeviceLink& link_;
+  bool ended_ = false;
+};
+
 // Written by a call, and given to the tensor when that is enqueued, where it is not contiguous.
 class Target {
  public:
@@ -186,7 +210,7 @@ void DeviceGroup::reduce_all(const DeviceCall& call) {
     if (i < to.size()) targets.emplace_back(to[i]);
     sources.push_back(op::contiguous(from[i]));
   }
-  link_->begin();
+  Together together(*link_);
   for (size_t i = 0; i < from.size(); ++i) {
     if (!from[i].numel()) continue;
     // Who gets nothing writes nothing: NCCL asks for an address all the same.
@@ -198,7 +222,7 @@ void DeviceGroup::reduce_all(const DeviceCall& call) {
     else
       link_->broadcast(sources[i].raw(), target, from[i].nbytes(), h.root);
   }
-  link_->end();
+  together.end();
   for (const Target& t : targets) t.finish();
 }
 
@@ -218,14 +242,14 @@ void DeviceGroup::gather_unequal(const DeviceCall& call) {
   const Tensor from = op::contiguous(call.send[0][0]);
   std::vector<Target> targets;
   for (const TensorList& list : call.receive) targets.emplace_back(list[0]);
-  link_->begin();
+  Together together(*link_);
   for (size_t r = 0; r < targets.size(); ++r) {
     const bool own = static_cast<int>(r) == channel_->rank();
     if (targets[r].bytes())
       link_->broadcast(own ? from.raw() : targets[r].raw(), targets[r].raw(), targets[r].bytes(),
                        static_cast<int>(r));
   }
-  link_->end();
+  together.end();
   for (const Target& t : targets) t.finish();
 }
 
@@ -269,13 +293,13 @@ void DeviceGroup::exchange(const DeviceCall& call) {
     if (const Tensor* in = r == me ? nullptr : of(r)) targets.emplace_back(r, Target(*in));
   }
   if (const Tensor* out = to(me), *in = of(me); out && in && in->numel()) op::copy_into(*in, *out);
-  link_->begin();
+  Together together(*link_);
   for (int r = 0; r < n; ++r)
     if (const Tensor& t = sources[rank_of(r)]; t.defined() && t.numel())
       link_->send(t.raw(), t.nbytes(), r);
   for (const auto& [r, target] : targets)
     if (target.bytes()) link_->recv(target.raw(), target.bytes(), r);
-  link_->end();
+  together.end();
   for (const auto& [r, target] : targets) target.finish();
 }
 

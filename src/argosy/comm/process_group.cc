@@ -582,7 +582,13 @@ std::string ProcessGroup::connect_devices(std::optional<Place> place) {
   if (linker) why = linker->missing();
   // Everybody's device, and why some have none.
   constexpr size_t kText = 400;
-  const Tensor mine = bytes_of(why.empty() ? '\1' + linker->identity(*place) : "", kIdentity);
+  std::string identity;
+  try {
+    if (why.empty()) identity = '\1' + linker->identity(*place);
+  } catch (const Error& e) {  // the others wait for what this rank says
+    why = e.what();
+  }
+  const Tensor mine = bytes_of(identity, kIdentity);
   const Tensor reason = bytes_of(why, kText);
   TensorList all, reasons;
   for (int r = 0; r < size(); ++r) {

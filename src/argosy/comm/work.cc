@@ -36,6 +36,12 @@ bool Work::done() const {
   return done_;
 }
 
+bool Work::completed() const {
+  MutexLock lock(mutex_);
+  const auto passed = [](const Ref<DeviceEvent>& e) { return e->done(); };
+  return done_ && (error_ || std::ranges::all_of(events_, passed));
+}
+
 void Work::finish(std::exception_ptr error, std::vector<Ref<DeviceEvent>> events,
                   std::function<void()> check) {
   MutexLock lock(mutex_);

@@ -19,7 +19,10 @@ class ARGOSY_API Work {
   // waits for has a limit. In a forked child, where nobody would end it, an error at once. Work
   // that the calling thread enqueues later on a device of the tensors runs after it.
   void wait();
+  // Whether the host has nothing more to do for it.
   bool done() const;
+  // Whether nothing of it is under way on devices, either.
+  bool completed() const;
 
   // `events`: what is still under way on devices. check: called by who waits while some of it is;
   // throws where that will not end as it should.

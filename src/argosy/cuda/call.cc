@@ -5,6 +5,7 @@
 #include "argosy/base/text.h"
 #include "argosy/cuda/device.h"
 #include "argosy/op/launch.h"
+#include "argosy/ops/indexing/called.h"
 
 namespace argosy::cuda {
 namespace {
@@ -22,7 +23,7 @@ cudaStream_t stream_of(const op::KernelFrame& frame) {
 }
 
 Watch watch_of(const op::KernelFrame& frame, Named named, int64_t detail) {
-  return watch_of(frame.op.name.c_str(), named, detail);
+  return watch_of(ops::called_name(frame.op.name.c_str()), named, detail);
 }
 
 View view_of(const Tensor& t) {

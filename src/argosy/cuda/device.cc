@@ -8,6 +8,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/text.h"
 #include "argosy/kernels/cuda/bounds.h"
+#include "argosy/kernels/cuda/chain_recorder.h"
 #include "argosy/kernels/cuda/current.h"
 #include "argosy/kernels/cuda/runtime.h"
 
@@ -26,6 +27,12 @@ thread_local void* recording = nullptr;
 std::atomic<uint64_t> threads{0};
 thread_local const uint64_t this_thread = ++threads;
 constexpr uint64_t kSeveral = ~uint64_t{0};
+// How many threads have met a stream and not ended.
+std::atomic<uint64_t> living{0};
+struct Life {
+  Life() { living.fetch_add(1); }
+  ~Life() { living.fetch_sub(1); }
+};
 // In the child of a fork, where CUDA does not work.
 std::atomic<bool> forked{false};
 
@@ -90,10 +97,14 @@ void put_back(int gpu, const std::vector<cudaEvent_t>& events) {
   spare.events.insert(spare.events.end(), events.begin(), events.end());
 }
 
+// An event that came while its stream was being recorded is a part of that graph, and never says
+// that what was enqueued before has passed: what waits for it is not used again.
 bool all_passed(const std::vector<cudaEvent_t>& events, bool wait) {
   for (cudaEvent_t event : events) {
     if (wait) cudaEventSynchronize(event);
-    if (cudaEventQuery(event) == cudaErrorNotReady) return false;
+    const cudaError_t status = cudaEventQuery(event);
+    if (status == cudaErrorCapturedEvent) cudaGetLastError();
+    if (status == cudaErrorNotReady || status == cudaErrorCapturedEvent) return false;
   }
   return true;
 }
@@ -300,6 +311,9 @@ std::vector<CudaDevice::Line*> CudaDevice::users_of(const void* block, size_t by
 
 void CudaDevice::release(Place place, void* block, size_t bytes) noexcept {
   if (forked.load(std::memory_order_relaxed)) return;
+  // What is held back may use the block, and another thread may enqueue what uses it next.
+  if (chain_recorder) [[unlikely]]
+    chain_recorder->try_run();
   if (bytes >= kNoted) {
     MutexLock lock(chunks_mutex_);
     noted_.erase(block);
@@ -368,8 +382,19 @@ std::string CudaDevice::report(Place place) {
 
 // --- copies ---
 
+namespace {
+
+// Copies come behind what a chain has held back.
+void launch_held() {
+  if (chain_recorder) [[unlikely]]
+    chain_recorder->run();
+}
+
+}  // namespace
+
 void CudaDevice::copy_from_host(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   const cudaStream_t s = this->stream(stream);
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s));
   // Of memory that is not pinned CUDA has a copy of its own by now.
@@ -378,6 +403,7 @@ void CudaDevice::copy_from_host(Stream stream, void* to, const void* from, size_
 
 void CudaDevice::copy_to_host(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   const cudaStream_t s = this->stream(stream);
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s));
   ARGOSY_CUDA(cudaStreamSynchronize(s));
@@ -434,12 +460,14 @@ void CudaDevice::note_pinned(const void* address, Line& line) {
 
 void CudaDevice::copy_from_pinned(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   note_pinned(from, line_of(stream));
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, this->stream(stream)));
 }
 
 void CudaDevice::copy_to_pinned(Stream stream, void* to, const void* from, size_t bytes) {
   if (!bytes) return;
+  launch_held();
   note_pinned(to, line_of(stream));
   ARGOSY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, this->stream(stream)));
 }
@@ -489,16 +517,28 @@ cudaStream_t CudaDevice::stream(Stream stream) {
   check_process();
   use_gpu(stream.place.index);
   Line& line = line_of(stream);
-  const uint64_t thread = line.thread.load(std::memory_order_acquire);
-  if (thread != this_thread && thread != kSeveral) [[unlikely]]
+  if (line.thread.load(std::memory_order_acquire) != this_thread) [[unlikely]]
     join(line, this_thread);
   return line.cuda;
 }
 
+// A thread lives before it looks at the line, and who would record alone looks for the living after
+// it has put itself there: so one of two sees the other.
 void CudaDevice::join(Line& line, uint64_t thread) {
+  [[maybe_unused]] thread_local const Life life;
+  if (line.thread.load() == kSeveral) return;
   MutexLock lock(line.recorder);
-  const uint64_t other = line.thread.load(std::memory_order_relaxed);
-  line.thread.store(other ? kSeveral : thread, std::memory_order_release);
+  const uint64_t other = line.thread.load();
+  line.thread.store(other && other != thread ? kSeveral : thread);
+}
+
+bool CudaDevice::is_alone(Line& line) {
+  const uint64_t thread = line.thread.load();
+  if (thread != kSeveral) return thread == this_thread;
+  line.thread.store(this_thread);
+  if (living.load() == 1) return true;  // the others have ended
+  line.thread.store(kSeveral);
+  return false;
 }
 
 std::vector<CudaDevice::Line*> CudaDevice::lines_of(Place place) {
@@ -512,16 +552,20 @@ std::vector<CudaDevice::Line*> CudaDevice::lines_of(Place place) {
 Stream CudaDevice::make_stream(Place place) {
   check_process();
   check_place(place);
+  Line* line = nullptr;
   {
     MutexLock lock(mutex_);
-    for (size_t i = 0; i < dropped_.size(); ++i) {
-      Line* line = dropped_[i];
-      if (line->stream.place != place) continue;
+    for (size_t i = 0; i < dropped_.size() && !line; ++i) {
+      if (dropped_[i]->stream.place != place) continue;
+      line = dropped_[i];
       dropped_.erase(dropped_.begin() + static_cast<ptrdiff_t>(i));
-      return line->stream;
     }
   }
-  return add_line(place).stream;
+  if (!line) return add_line(place).stream;
+  // Whoever had it enqueues there no more, so another thread may record alone.
+  MutexLock lock(line->recorder);
+  line->thread.store(0, std::memory_order_release);
+  return line->stream;
 }
 
 // The next who wants a stream gets this one: its work runs in order.
@@ -598,8 +642,8 @@ ARGOSY_UNCHECKED bool CudaDevice::begin_graph(Stream stream) {
   Line& line = line_of(stream);
   if (!line.recorder.try_lock()) return false;
   // Calls of other threads that forbid recording are none of its business.
-  const bool alone = line.thread.load(std::memory_order_relaxed) == this_thread;
-  if (!alone || cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
+  if (!is_alone(line) ||
+      cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
     line.recorder.unlock();
     cudaGetLastError();
     return false;

@@ -48,6 +48,9 @@ void fill_flat(View& v, const Tensor& t) {
 void CudaLauncher::launch(const op::KernelDef& kernel, op::KernelFrame& frame, const void* attrs,
                           Place place) {
   use_gpu(place.index);
+  // A kernel on loops may call other ops, whose kernels are none.
+  if (chain_recorder && !kernel.on_loops) [[unlikely]]
+    chain_recorder->run();
   if (kernel.device == kAccelerator || kernel.on_loops)
     kernel.run(frame, attrs);
   else
@@ -130,7 +133,7 @@ void CudaLauncher::chain(Place place, FunctionRef<void(bool& unread)> steps) {
     recorder.run();  // what came before the step that failed
     throw;
   }
-  recorder.run();
+  recorder.finish();
 }
 
 void CudaLauncher::copy(const Tensor& dst, const Tensor& src, Place place) {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <climits>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -107,7 +106,11 @@ class Library {
 
   // Why it is not there; empty if it is.
   std::string missing() {
-    std::call_once(once_, [this] { load(); });
+    // (Not std::call_once: it would tie this library, which is loaded late, to the thread-local
+    // storage of libstdc++.)
+    MutexLock lock(mutex_);
+    if (!asked_) load();
+    asked_ = true;
     return missing_;
   }
   const Api& api() {
@@ -158,7 +161,8 @@ class Library {
   }
 
   const std::string path_;
-  std::once_flag once_;
+  Mutex mutex_;  // of what follows; what has been loaded stays
+  bool asked_ = false;
   Api api_{};
   std::string missing_;
 };
@@ -299,7 +303,12 @@ class Link final : public DeviceLink {
   }
 
   void close() noexcept {
-    native_.enter(stream_.place);
+    try {
+      native_.enter(stream_.place);
+    } catch (const Error&) {  // the device has failed: nothing there is waited for
+      api_.CommAbort(comm_);
+      return;
+    }
     Result r = api_.CommFinalize(comm_);
     const auto until = Clock::now() + std::chrono::seconds(5);
     while (r == kInProgress && Clock::now() < until) {

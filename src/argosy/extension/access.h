@@ -22,6 +22,7 @@ struct TensorAccess {
 argosy::DType to_dtype(DataType t);  // throws for UNDEFINED
 DataType from_dtype(argosy::DType t);
 argosy::op::Scalar to_scalar(const Scalar& s);
+argosy::Place to_place(const Place& place);  // throws where there is no such GPU
 
 // Of an op that PD_BUILD_OP described, {output, input} for each output that an input becomes in
 // place; the op itself leaves its inputs as they are. Empty for all other ops.

@@ -29,6 +29,7 @@ struct OpMeta {
   std::vector<Attr> attrs;
   std::unordered_map<std::string, std::string> inplace;
   OpFunction kernel = nullptr, infer_shape = nullptr, infer_dtype = nullptr;
+  bool on_gpu = false;  // its kernel takes tensors of GPUs, too
 
   // Of a gradient: inputs of the op before it that are not among `inputs` and whose form its
   // outputs take. They follow `inputs` as operands that are read for their shape.
@@ -421,6 +422,7 @@ void register_one(OpMeta& m) {
   for (const OpMeta::Attr& a : m.attrs) r.attrs.push_back({a.name, a.kind});
   r.infer = [&m](op::InferContext& c, const void* a) { infer(m, c, a); };
   r.run = [&m](op::KernelFrame& f, const void* a) { run(m, f, a); };
+  r.on_device = m.on_gpu;
   if (g) r.gradient = [&m](const op::GradCall& c, const void* a) { return gradient(m, c, a); };
   m.def = op::register_runtime_op(std::move(r));
   for (size_t i = 0; i < m.outputs.size(); ++i)
@@ -545,7 +547,7 @@ std::vector<std::pair<size_t, size_t>> inplace_of(const op::OpDef& def) {
   return it == inplace_pairs().end() ? std::vector<std::pair<size_t, size_t>>{} : it->second;
 }
 
-OpMetaInfoBuilder::OpMetaInfoBuilder(const char* name, int level, const char* file) {
+OpMetaInfoBuilder::OpMetaInfoBuilder(const char* name, int level, const char* file, bool on_gpu) {
   std::deque<OpMeta>*& list = described();
   if (list->empty())
     op::Registration::at_end([] {
@@ -557,6 +559,7 @@ OpMetaInfoBuilder::OpMetaInfoBuilder(const char* name, int level, const char* fi
   meta_->base = name;
   meta_->level = level;
   meta_->file = file;
+  meta_->on_gpu = on_gpu;
 }
 OpMetaInfoBuilder& OpMetaInfoBuilder::Inputs(std::vector<std::string> names) {
   meta_->inputs = std::move(names);

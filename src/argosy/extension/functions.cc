@@ -1,4 +1,5 @@
 #include "argosy/extension/access.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/creation/creation.h"
@@ -36,10 +37,8 @@ argosy::DType dtype_or(DataType dtype, const Tensor& x) {
   return to_dtype(dtype == DataType::UNDEFINED ? x.dtype() : dtype);
 }
 
-void check_place(const Place& place) {
-  ARGOSY_CHECK(place.GetType() != AllocationType::GPU, not_implemented)
-      << "[extension] a tensor is to be made on a GPU, which this Argosy does not have. Do this: "
-         "leave the place out, or pass paddle::CPUPlace().";
+Place place_or(const Place& place, const Tensor& x) {
+  return place.GetType() == AllocationType::UNDEFINED ? x.place() : place;
 }
 
 // An op without attributes, or with the defaults of those it has.
@@ -51,7 +50,6 @@ Tensor call(const op::OpDef& def, std::initializer_list<argosy::Tensor> in) {
 }  // namespace
 
 Tensor empty(const IntArray& shape, DataType dtype, const Place& place) {
-  check_place(place);
   argosy::Shape s;
   for (int64_t size : shape.GetData()) {
     ARGOSY_CHECK(s.rank() < argosy::kMaxRank && size >= 0, invalid_argument)
@@ -59,11 +57,11 @@ Tensor empty(const IntArray& shape, DataType dtype, const Place& place) {
         << " sizes >= 0, got " << size << '.';
     s.push_back(size);
   }
-  return give(argosy::Tensor::empty(s, to_dtype(dtype)));
+  return give(argosy::Tensor::empty(s, to_dtype(dtype), to_place(place)));
 }
 Tensor full(const IntArray& shape, const Scalar& value, DataType dtype, const Place& place) {
-  check_place(place);
-  return give(ops::full(sizes(shape), to_scalar(value), to_dtype(dtype)));
+  const argosy::Place there = to_place(place);
+  return give(op::to_place(ops::full(sizes(shape), to_scalar(value), to_dtype(dtype)), there));
 }
 Tensor zeros(const IntArray& shape, DataType dtype, const Place& place) {
   return full(shape, 0.0, dtype, place);
@@ -72,11 +70,11 @@ Tensor ones(const IntArray& shape, DataType dtype, const Place& place) {
   return full(shape, 1.0, dtype, place);
 }
 Tensor empty_like(const Tensor& x, DataType dtype, const Place& place) {
-  return empty(x.shape(), dtype == DataType::UNDEFINED ? x.dtype() : dtype, place);
+  return empty(x.shape(), dtype == DataType::UNDEFINED ? x.dtype() : dtype, place_or(place, x));
 }
 Tensor full_like(const Tensor& x, const Scalar& value, DataType dtype, const Place& place) {
-  check_place(place);
-  return give(ops::full_like(own(x), to_scalar(value), dtype_or(dtype, x)));
+  const argosy::Place there = to_place(place_or(place, x));
+  return give(op::to_place(ops::full_like(own(x), to_scalar(value), dtype_or(dtype, x)), there));
 }
 Tensor zeros_like(const Tensor& x, DataType dtype, const Place& place) {
   return full_like(x, 0.0, dtype, place);

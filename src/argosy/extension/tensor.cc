@@ -1,6 +1,8 @@
 #include <ostream>
 
+#include "argosy/base/native_stream.h"
 #include "argosy/extension/access.h"
+#include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -68,6 +70,18 @@ void raise(const char* file, int line, const std::string& message) {
 }
 }  // namespace detail
 
+argosy::Place to_place(const Place& place) {
+  if (place.GetType() != AllocationType::GPU) return {};
+  const argosy::Device* device = argosy::device::find(argosy::kAccelerator);
+  ARGOSY_CHECK(device, not_implemented)
+      << "[extension] a tensor is to be made on a GPU, and this process has none. Do this: leave "
+         "the place out, or pass paddle::CPUPlace() or x.place().";
+  ARGOSY_CHECK(place.GetDeviceId() >= 0 && place.GetDeviceId() < device->count(), invalid_argument)
+      << "[extension] there is no GPU " << static_cast<int>(place.GetDeviceId()) << ", but "
+      << device->count() << " of them. Do this: number them from 0.";
+  return {argosy::kAccelerator, place.GetDeviceId()};
+}
+
 Tensor::Tensor(const Tensor& o) : impl_(o.impl_) {
   if (impl_) impl_->retain();
 }
@@ -77,8 +91,9 @@ Tensor& Tensor::operator=(const Tensor& o) {
 Tensor::~Tensor() {
   if (impl_) impl_->release();
 }
-Tensor::Tensor(const Place&, const std::vector<int64_t>& shape) {
-  *this = TensorAccess::wrap(argosy::Tensor::describe(shape_of(shape), DType::float32));
+Tensor::Tensor(const Place& place, const std::vector<int64_t>& shape) {
+  *this = TensorAccess::wrap(
+      argosy::Tensor::describe(shape_of(shape), DType::float32, to_place(place)));
 }
 
 std::vector<int64_t> Tensor::shape() const {
@@ -96,8 +111,17 @@ DataType Tensor::dtype() const {
   return impl_ ? from_dtype(impl_->dtype) : DataType::UNDEFINED;
 }
 Place Tensor::place() const {
-  if (impl_ && impl_->place.kind == argosy::DeviceKind::cuda) return GPUPlace();
+  if (impl_ && impl_->place.kind == argosy::DeviceKind::cuda)
+    return GPUPlace(static_cast<int8_t>(impl_->place.index));
   return CPUPlace();
+}
+gpuStream_t Tensor::stream() const {
+  const argosy::Place place = concrete(*this).place();
+  ARGOSY_CHECK(place.kind == argosy::kAccelerator, invalid_argument)
+      << "[extension] stream(): the tensor is on the CPU, which has no streams. Do this: ask "
+         "is_gpu() before.";
+  return static_cast<gpuStream_t>(
+      argosy::device::native_streams(place).handle(argosy::device::current(place)));
 }
 bool Tensor::is_dense_tensor() const {
   return impl_ && impl_->layout == argosy::Layout::strided;
@@ -123,7 +147,7 @@ void* Tensor::elements(DataType as) const {
 void* Tensor::allocate(DataType as) {
   const argosy::Tensor t = concrete(*this);
   if (!t.has_data() || dtype() != as)
-    *this = TensorAccess::wrap(argosy::Tensor::empty(t.shape(), to_dtype(as)));
+    *this = TensorAccess::wrap(argosy::Tensor::empty(t.shape(), to_dtype(as), t.place()));
   return impl_->data();
 }
 
@@ -141,9 +165,10 @@ Tensor Tensor::contiguous() const {
   return TensorAccess::wrap(argosy::op::contiguous(concrete(*this)));
 }
 Tensor Tensor::copy_to(const Place& place, bool) const {
-  ARGOSY_CHECK(place.GetType() != AllocationType::GPU, not_implemented)
-      << "[extension] copy_to: this Argosy has no GPU. Do this: copy to paddle::CPUPlace().";
-  return TensorAccess::wrap(argosy::ops::assign(concrete(*this)));
+  const argosy::Tensor t = concrete(*this);
+  const argosy::Place there = to_place(place);
+  return TensorAccess::wrap(there == t.place() ? argosy::ops::assign(t)
+                                               : argosy::op::to_place(t, there));
 }
 void Tensor::copy_(const Tensor& from, const Place& place, bool blocking) {
   *this = from.copy_to(place, blocking);

@@ -295,7 +295,13 @@ void Engine::lower(Program& p, program::Scope* scope) const {
                      {"constant_folding.limit", std::to_string(uint64_t{1} << 40)}};
   std::vector<DType> before;
   for (const program::Output& o : p.outputs) before.push_back(o.value->dtype);
-  passes::run_pipeline(p, std::vector<std::string>{"freeze_state", "autocast"}, context);
+  // Statistics go into weights of float32, which are rounded once.
+  std::vector<std::string> names;
+  for (const char* name :
+       {"freeze_state", "dropout_removal", "batch_norm_inference", "conv_batch_norm"})
+    if (std::ranges::count(load_passes_, name)) names.emplace_back(name);
+  names.emplace_back("autocast");
+  passes::run_pipeline(p, names, context);
   {
     const program::Recording recording(p.shared_from_this());
     program::Builder builder(p);

@@ -8,6 +8,7 @@
 #include "argosy/infer/on_device.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/host_work.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/frame.h"
 
@@ -89,7 +90,8 @@ void Predictor::set_input(size_t i, const Tensor& t) {
                    (t.place().kind == DeviceKind::cpu || t.place() == engine_->place()),
                invalid_argument)
       << "[infer] input '" << inputs()[i].name << "': expected a dense tensor in main memory"
-      << (lane_ ? " or on the place of the model" : "") << '.';
+      << (lane_ ? " or on the place of the model. Do this: move it there with .to(..)."
+                : ". Do this: move it with .cpu(), or let the model run there.");
   check_form(inputs()[i], t.dtype(), t.shape(), engine_->takes_other_sizes());
   feeds_[i] = t;
 }
@@ -129,6 +131,8 @@ void Predictor::choose() {
 void Predictor::run() {
   program::Recording none(nullptr);
   op::GradMode off(false);
+  // Whatever place is current on the calling thread; a device's is set where its work is enqueued.
+  const op::MakesOnHost on_host;
   limit_.interrupted = false;
   limit_.until = engine_->time_limit ? runtime::Limit::clock() + engine_->time_limit : 0;
   choose();

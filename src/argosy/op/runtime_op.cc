@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 
+#include "argosy/base/device.h"
 #include "argosy/op/copy.h"
 #include "argosy/op/dispatch.h"
 
@@ -158,6 +159,11 @@ OpDef* register_runtime_op(RuntimeOp described) {
   kernel.attrs = def.attrs;
   kernel.run = {[](void (*o)(), KernelFrame& f, const void* a) { behind(o).run(f, a); },
                 hidden(op)};
+  if (op->on_device) {
+    KernelDef there = kernel;
+    there.device = kAccelerator;
+    def.kernels[static_cast<int>(kAccelerator)].push_back(std::move(there));
+  }
   def.kernels[static_cast<int>(DeviceKind::cpu)].push_back(std::move(kernel));
   if (op->gradient)
     def.gradient = {

@@ -26,6 +26,8 @@ struct RuntimeOp {
   // Called with the attribute struct, which runtime_field reads. `gradient` may be empty.
   std::function<void(InferContext&, const void* attrs)> infer;
   std::function<void(KernelFrame&, const void* attrs)> run;
+  // `run` also takes operands of the accelerator, and enqueues its work as kernels of that do.
+  bool on_device = false;
   std::function<Tensors(const GradCall&, const void* attrs)> gradient;
 };
 

@@ -188,10 +188,11 @@ bool optimize_with(Program& p, std::span<const std::string> names, program::Scop
   return run_pipeline(p, names, context);
 }
 
-bool optimize(Program& p, bool inference, program::Scope* scope) {
+bool optimize(Program& p, bool inference, program::Scope* scope, Place place) {
   PassContext context;
   context.inference = inference;
   context.scope = scope;
+  context.place = place;
   static const std::vector<std::string> train = pipeline("train"), infer = pipeline("inference");
   return run_pipeline(p, inference ? infer : train, context);
 }

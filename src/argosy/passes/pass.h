@@ -77,8 +77,9 @@ ARGOSY_API bool run_pipeline(Program& p, std::span<const std::string> names,
                              const PassContext& context,
                              std::vector<PassReport>* reports = nullptr);
 
-// The usual passes, for a Program that is about to be run.
-ARGOSY_API bool optimize(Program& p, bool inference, program::Scope* scope = nullptr);
+// The usual passes, for a Program that is about to be run, on `place`.
+ARGOSY_API bool optimize(Program& p, bool inference, program::Scope* scope = nullptr,
+                         Place place = {});
 
 // Passes by name, for a Program that computes no gradients.
 ARGOSY_API bool optimize_with(Program& p, std::span<const std::string> names, program::Scope* scope,

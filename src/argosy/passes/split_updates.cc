@@ -174,15 +174,29 @@ class Splitter {
   std::vector<Moved> moved_;
 };
 
+// On a device an operation of its own is launched by itself, and ends what is launched as a graph:
+// there, few parameters are worth that.
+size_t least_bytes(const Program& p, const PassContext& c) {
+  auto least = static_cast<size_t>(c.number("split_updates.bytes", 256 << 10));
+  if (c.place.kind == DeviceKind::cpu || !c.option("split_updates.bytes").empty()) return least;
+  size_t all = 0;
+  for (const auto& o : p.main.operations) {
+    if (!is_update(*o) || o->ends.empty()) continue;
+    for (size_t k = 0; k < o->ends[0]; ++k) all += bytes_of(*o->operands[k]);
+  }
+  return std::max(least, all / 64);
+}
+
 bool run(Program& p, const PassContext& c) {
-  return Splitter(p, static_cast<size_t>(c.number("split_updates.bytes", 256 << 10))).run();
+  return Splitter(p, least_bytes(p, c)).run();
 }
 
 ARGOSY_PASS(split_updates, Rounding::kept,
             "Large parameters are updated as soon as their gradient is there, by an operation of "
             "their own, so that gradients are not kept until the end of the step. Gradients that "
             "are clipped together stay together. Option: split_updates.bytes, the least size of "
-            "such a parameter (262144), of its float32 copy where it has one.",
+            "such a parameter (262144; on devices at least a 64th of all), of its float32 copy "
+            "where it has one.",
             run)
 
 }  // namespace

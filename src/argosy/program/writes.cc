@@ -41,16 +41,15 @@ bool Builder::may_view(const Operation* o) const {
 
 // --- where eager mode copies ---
 
-// A tensor without data that lies as eager mode would have the value: contiguous, unless it is a
-// view. An unknown size is some number that most sizes divide.
+// A tensor over memory that cannot be read, which lies as eager mode would have the value:
+// contiguous, unless it is a view. An unknown size is some number that most sizes divide.
 Tensor Builder::form_of(const Ref<Value>& v) const {
-  constexpr int64_t kSome = 5040;
+  constexpr int64_t kSome = 240;
   const Ref<Value> place = place_of(v);
   if (auto it = forms_.find(place.get()); it != forms_.end()) return it->second.second;
   Shape shape = v->shape;
   for (int d = 0; d < shape.rank(); ++d)
     if (shape[d] == kUnknown) shape[d] = kSome;
-  const Tensor form = Tensor::describe(shape, v->dtype);
   const Tensor* outside = nullptr;
   for (const Constant& c : p_.constants)
     if (c.value == place) outside = &c.tensor;
@@ -58,7 +57,9 @@ Tensor Builder::form_of(const Ref<Value>& v) const {
     if (s.initial == place && s.state->tensor.defined()) outside = &s.state->tensor;
   const bool strided = outside && outside->has_data() && outside->layout() == Layout::strided &&
                        outside->shape() == shape;
-  return strided ? form.view(shape, outside->strides()) : form;
+  void* nothing = reinterpret_cast<void*>(uintptr_t{1} << 40);
+  return Tensor::wrap(nothing, shape, strided ? outside->strides() : shape.contiguous_strides(),
+                      v->dtype, {DeviceKind::null, 0}, nullptr, [](void*) {});
 }
 
 // A view op gives a copy where strides do not allow a view (a transposed matrix as a row).
@@ -66,6 +67,9 @@ void Builder::note_form(const Operation& o) {
   if (!notes_forms_ || !o.op->view || o.op->apart || o.attr_operands || o.operands.empty() ||
       !o.operands[0] || o.operands[0]->layout != Layout::strided)
     return;
+  int unknown = 0;
+  for (const int64_t size : o.operands[0]->shape) unknown += size == kUnknown;
+  if (unknown > 5) return;  // the numbers that stand for them would multiply to too much
   try {
     const Tensor form = o.op->view(form_of(o.operands[0]), o.attrs.get());
     if (!form.defined())

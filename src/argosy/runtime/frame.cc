@@ -262,10 +262,12 @@ bool Frame::bind_constants() {
     if (now.layout != Layout::strided || !now.storage) continue;
     BoundConstant& before = bound_constants_[i];
     const bool copied = !now.contiguous || now.place != c.place;
+    const Stream stream = copied ? device::current(c.place) : Stream();
     if (before.storage == now.storage && before.offset == now.offset &&
-        before.strides == now.strides && (!copied || before.version == c.tensor.version()))
+        before.strides == now.strides && before.stream == stream &&
+        (!copied || before.version == c.tensor.version()))
       continue;
-    before = {now.storage, now.offset, now.strides, c.tensor.version()};
+    before = {now.storage, now.offset, now.strides, c.tensor.version(), stream};
     slots[c.slot].impl()->take_content(*constant_at(c.tensor, c.place).impl());
     moved = true;
   }

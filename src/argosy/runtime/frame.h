@@ -120,6 +120,7 @@ class Frame {
     int64_t offset = 0;
     Shape strides;
     uint32_t version = 0;
+    Stream stream;  // that copied them, which others do not wait for
   };
   std::vector<BoundConstant> bound_constants_;
   // The memory of an arena, null between runs if it is large: idle frames of many plans share what

@@ -715,12 +715,12 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   find_numbers();
   for (Step& s : plan_.steps) s.cost = estimate_cost(plan_, s);
   plan_.report_.steps = plan_.steps.size();
-  const PlacedMemory placed = place_memory(plan_, memory_, request_.parallel);
+  last_.resize(plan_.slots.size(), kNone);
+  runtime::find_chains(plan_, last_);
+  const PlacedMemory placed = place_with_chains(plan_, memory_, request_.parallel);
   plan_.report_.arena = placed.bytes;
   plan_.report_.lower_bound = placed.lower_bound;
   plan_.report_.parallel = placed.parallel;
-  last_.resize(plan_.slots.size(), kNone);
-  runtime::find_chains(plan_, last_);
 }
 
 std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request& request,
@@ -760,11 +760,12 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
   p.outputs.clear();
   for (const Ref<Value>& v : fetches) p.outputs.push_back({"", v});
   if (request.passes.empty())
-    passes::optimize(p, false, scope);
+    passes::optimize(p, false, scope, plan->place);
   else
     passes::optimize_with(p, request.passes, scope, plan->place);
   for (size_t i = 0; i < fetches.size(); ++i) fetches[i] = p.outputs[i].value;
   prune(p, fetches);
+  bring_together(p, plan->place);
   Planner planner(*plan, p, request, scope);
   planner.doubtful.insert(doubtful.begin(), doubtful.end());
   planner.run(fetches);

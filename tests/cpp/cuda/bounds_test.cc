@@ -56,13 +56,13 @@ TEST(Bounds, OneOfSeveralThreadsTakesIt) {
 }
 
 TEST(Bounds, ErrorsReadAsTheCpusDo) {
-  expect(finding(Named::element, "take_slices", 7, 5, 1), ErrorKind::index,
+  expect(finding(Named::element, "gather, index_select", 7, 5, 1), ErrorKind::index,
          "[gather, index_select] index 7 is out of range for dimension 1 of size 5. Do this: check "
          "the index; negative ones count from the end.");
   expect(finding(Named::element, "put_along", -9, 5), ErrorKind::index,
          "[put_along] index -9 is out of range for dimension 0 of size 5.");
-  expect(finding(Named::corner, "index_get", 9, 4, 1), ErrorKind::invalid_argument,
-         "[index_get] index 9 is out of range for dimension 1 of size 4.");
+  expect(finding(Named::corner, "gather_nd", 9, 4, 1), ErrorKind::axis,
+         "[gather_nd] index 9 is out of range for dimension 1 of size 4.");
   expect(finding(Named::row, "embedding", 3, 3), ErrorKind::invalid_argument,
          "[embedding] index 3 is out of range: expected 0 <= index < 3 (the rows of weight).");
   expect(finding(Named::label, "cross_entropy", 10, 10, -100), ErrorKind::index,
@@ -78,6 +78,18 @@ TEST(Bounds, ErrorsReadAsTheCpusDo) {
          "[roi_align] there is no image 2 among 2.");
   expect(finding(Named::argmax, "roi_pool_grad", 99, 36), ErrorKind::invalid_argument,
          "[roi_pool_grad] argmax must be below 36, got 99.");
+  expect(
+      finding(Named::leaf, "hsigmoid_loss", 5, 5), ErrorKind::invalid_argument,
+      "[hsigmoid_loss] label 5 is out of range: there are 5 classes. Do this: check num_classes");
+  expect(finding(Named::cluster, "adaptive_log_softmax_with_loss", 7, 5),
+         ErrorKind::invalid_argument,
+         "label values should be in [0, n_classes - 1] [adaptive_log_softmax_with_loss], got 7");
+  expect(finding(Named::symbol, "ctc_loss", 3, 3), ErrorKind::invalid_argument,
+         "[ctc_loss] label 3 is out of range: there are 3 classes.");
+  expect(finding(Named::input_length, "ctc_loss", 9, 4, 2), ErrorKind::invalid_argument,
+         "[ctc_loss] input_lengths[2] is out of range: expected 0 to 4, got 9.");
+  expect(finding(Named::label_length, "ctc_loss", -1, 4), ErrorKind::invalid_argument,
+         "[ctc_loss] label_lengths[0] is out of range: expected 0 to 4, got -1.");
 }
 
 }  // namespace

@@ -130,6 +130,20 @@ TEST_F(ChainTest, AnUnreadResultThatALaterGroupReadsIsWritten) {
   EXPECT_EQ(groups[0].operands[1].view->data, memory_ + 1024);
 }
 
+// Blocks that values of the chain no longer need are used again, by values of other sizes, too.
+TEST_F(ChainTest, MemoryOfUnreadResultsIsUsedAgain) {
+  const auto over = [&](int64_t at, bool unread, bool read_again) {
+    std::vector<ChainStep> steps = {step(kScale, {dense(0), dense(1024)}, unread),
+                                    step(kScale, {dense(1024), dense(2048)}),
+                                    step(kScale, {dense(2048), dense(at)})};
+    if (read_again) steps.push_back(step(kAdd, {dense(1024), dense(at), dense(3072)}));
+    return ends_of(chain_groups(steps));
+  };
+  EXPECT_EQ(over(1024 + 16, true, false), (Ends{{0, 3}}));
+  EXPECT_EQ(over(1024 + 16, false, false), (Ends{{0, 2}, {2, 3}}));
+  EXPECT_EQ(over(1024 + 16, true, true), (Ends{{0, 2}, {2, 3}, {3, 4}}));
+}
+
 TEST_F(ChainTest, PacksFollowAlignmentAndRows) {
   const auto pack_of = [](const std::vector<ChainStep>& steps) {
     const auto groups = chain_groups(steps);

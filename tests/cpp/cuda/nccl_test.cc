@@ -221,6 +221,17 @@ TEST_P(Nccl, EventsPutItBetweenWhatWasAndWhatWillBe) {
   });
 }
 
+TEST_P(Nccl, ACallIsCompletedWhenTheDeviceIs) {
+  connected(1, [](ProcessGroup& g) {
+    the_device().stuck = true;
+    auto work = g.all_reduce({filled(g, 1)}, Reduce::sum, Mode::async);
+    while (!work->done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(work->completed());
+    the_device().stuck = false;
+    EXPECT_TRUE(work->completed());
+  });
+}
+
 TEST_P(Nccl, AsynchronousCallsAndGroupsOfTheirOwn) {
   connected(3, [](ProcessGroup& g) {
     std::vector<std::shared_ptr<Work>> works;
@@ -310,7 +321,12 @@ TEST_P(Nccl, WhatNcclRefusesIsTheGroupsFailure) {
     EXPECT_EQ(g.connect_devices(Place{kAccelerator, static_cast<int16_t>(g.rank())}), "");
     g.barrier();
     set("refuses", 1);
-    g.all_reduce({filled(g, 1)}, Reduce::sum);
+    try {
+      g.all_reduce({filled(g, 1)}, Reduce::sum);
+    } catch (const CommError&) {
+      EXPECT_EQ(count("depth"), 0);  // else the thread's next calls are held back
+      throw;
+    }
   });
   for (const std::string& e : errors)
     EXPECT_NE(e.find("[nccl] ncclAllReduce: system error"), std::string::npos) << e;

@@ -140,6 +140,20 @@ def test_a_bad_line_is_told(tmp_path):
     assert got[2] == 1 and dataset.get_bad_line_count() == 1
 
 
+def test_a_bad_line_ends_training_by_a_plain_error(tmp_path):
+    """Though a Program is under construction on the thread that hears of it."""
+    path = tmp_path / "part-0"
+    path.write_text("1 5\n1 six\n")
+    clicks = static.data("clicks", [None, 1], "int64", lod_level=1)
+    loss = static.nn.embedding(clicks, [10, 2]).mean()
+    paddle.optimizer.SGD(0.1).minimize(loss)
+    exe = static.Executor()
+    exe.run(static.default_startup_program())
+    with pytest.raises(ValueError, match="part-0:2: slot 'clicks'") as error:
+        exe.train_from_dataset(dataset=queue([path], [clicks], batch_size=1))
+    assert type(error.value) is ValueError
+
+
 def test_random_damage_is_told_or_read(tmp_path):
     """Whatever stands in a file: samples or a ValueError, and the same by both readers."""
     draw = random.Random(7)

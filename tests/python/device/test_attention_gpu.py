@@ -159,6 +159,19 @@ def test_a_padding_mask_of_all_sizes(dtype, size):
     assert_near(got, attention(*arrays, numbers), dtype)
 
 
+@pytest.mark.parametrize("dtype", NEAR)
+def test_what_a_mask_leaves_out_may_be_infinite(dtype):
+    q, k, v = (t.detach() for t in operands(dtype, 1, 2, 2, 80, 72, 32, 32)[0][:3])
+    mask = paddle.ones([1, 1, 80, 72], dtype="bool")
+    mask[..., 70:] = False
+    for anything in (float("inf"), float("nan")):
+        k[:, 70:] = anything
+        found = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        want = F.scaled_dot_product_attention(q, k[:, :70], v[:, :70])
+        found, want = (t.astype("float64").numpy() for t in (found, want))
+        np.testing.assert_allclose(found, want, rtol=0, atol=NEAR[dtype][0] * np.abs(want).max())
+
+
 @pytest.mark.parametrize("masked", [False, True], ids=["", "masked"])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", NEAR)
@@ -296,3 +309,41 @@ def test_packed_sequences_with_dropout(dtype):
     total = float(out[41:100].astype("float64").sum())
     again = float((dv.astype("float64") * v.astype("float64").numpy()).sum())
     assert abs(total - again) <= 0.05 * (abs(total) + 1)
+
+
+PACKED = {
+    "sequences": ([0, 40, 41, 100, 128], [0, 70, 90, 91, 150]),
+    "empty ones": ([0, 0, 60, 60, 100, 128], [0, 30, 30, 90, 90, 150]),
+    "rows of none": ([3, 50, 120], [10, 60, 140]),
+    "one": ([0, 128], [0, 150]),
+}
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("size", [(4, 4, 64, 64), (4, 2, 20, 36), (2, 1, 128, 96)], ids=str)
+@pytest.mark.parametrize("dtype", NEAR)
+def test_packed_sequences(dtype, size, name, causal):
+    h, kh, d, e = size
+    rng = np.random.default_rng(13)
+    shapes = (128, h, d), (150, kh, d), (150, kh, e), (128, h, e)
+    tensors = [
+        paddle.to_tensor(rng.standard_normal(s).astype("float32")).astype(dtype) for s in shapes
+    ]
+    for t in tensors[:3]:
+        t.stop_gradient = False
+    starts = [paddle.to_tensor(np.array(s, "int32")) for s in PACKED[name]]
+    out = ops.varlen_attention(*tensors[:3], *starts, 0.0, causal)
+    got = [out, *paddle.grad(out, tensors[:3], tensors[3])]
+    q, k, v, dy = (t.astype("float64").numpy() for t in tensors)
+    want = [np.zeros_like(dy), np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)]
+    at, key_at = PACKED[name]
+    for q0, q1, k0, k1 in zip(at, at[1:], key_at, key_at[1:]):
+        if q1 == q0 or k1 == k0:
+            continue
+        part = attention(
+            q[None, q0:q1], k[None, k0:k1], v[None, k0:k1], dy[None, q0:q1], causal=causal
+        )
+        for w, p, rows in zip(want, part, ((q0, q1), (q0, q1), (k0, k1), (k0, k1))):
+            w[slice(*rows)] = p[0]
+    assert_near(got, want, dtype)

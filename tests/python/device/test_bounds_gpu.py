@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.python.device.where import STREAMED
+from tests.python.device.where import FIRST, STREAMED
 
 import argosy as paddle
 import argosy.nn.functional as F
@@ -31,6 +31,18 @@ X = np.arange(12, dtype="float32").reshape(3, 4)
 BOXES = np.array([[0, 0, 2, 2], [1, 1, 3, 3]], "float32")
 SCORES = np.zeros((3, 4), "float32")
 
+
+def ctc(label=1, length=2):
+    return F.ctc_loss(paddle.zeros([4, 1, 3]), t([[1, label]], "int32"), index(4), index(length))
+
+
+def adaptive(label):
+    tails = [[paddle.ones([4, 2]), paddle.ones([2, 3])]]
+    return F.adaptive_log_softmax_with_loss(
+        t(X), index(0, 1, label), paddle.ones([4, 3]), tails, [2, 5]
+    )[0]
+
+
 # What is called, its error and what that says; `good` and `bad` are the index.
 CALLS = {
     "gather": (lambda i: paddle.gather(t(X), index(0, i)), 2, 3, IndexError, "index 3 is out of range for dimension 0 of size 3"),
@@ -39,14 +51,14 @@ CALLS = {
     "gather, narrow": (lambda i: paddle.gather(t(X), t([i], "int32")), 1, 99, IndexError, "index 99"),
     "index_add": (lambda i: paddle.index_add(t(X), index(0, i), 0, paddle.ones([2, 4])), 1, 5, IndexError, "index 5"),
     "take_along_axis": (lambda i: paddle.take_along_axis(t(X), t([[0, i]], "int64"), 1, broadcast=False), 3, 4, IndexError,
-                        r"\[take_along\] index 4 is out of range for dimension 1 of size 4"),
+                        r"\[take_along_axis, index_sample\] index 4 is out of range for dimension 1 of size 4"),
     "put_along_axis": (lambda i: paddle.put_along_axis(t(X), t([[i]], "int64"), 1.0, 0, broadcast=False), 2, 7, IndexError,
                        "index 7 is out of range for dimension 0 of size 3"),
     "put_along_axis, add": (lambda i: paddle.put_along_axis(t(X), t([[i]], "int64"), 1.0, 0, "add", broadcast=False), 2, 8, IndexError,
                             "index 8"),
     "scatter": (lambda i: paddle.scatter(t(X), index(i), paddle.ones([1, 4])), 2, 6, IndexError, "index 6"),
     "scatter_nd_add": (lambda i: paddle.scatter_nd_add(t(X), t([[i]], "int64"), paddle.ones([1, 4])), 2, 4, IndexError, "index 4"),
-    "gather_nd": (lambda i: paddle.gather_nd(t(X), t([[0, i]], "int64")), 3, 9, ValueError, "index 9 .* dimension 1 of size 4"),
+    "gather_nd": (lambda i: paddle.gather_nd(t(X), t([[0, i]], "int64")), 3, 9, IndexError, "index 9 .* dimension 1 of size 4"),
     "x[i]": (lambda i: t(X)[index(0, i)], 2, 3, IndexError, "index 3 is out of range for dimension 0 of size 3"),
     "x[i] = v": (lambda i: paddle.index_put(t(X), (index(i),), t([2.0, 2, 2, 2])), 2, 11, IndexError, "index 11"),
     "index_sample": (lambda i: paddle.index_sample(t(X), t([[0], [1], [i]], "int64")), 3, 4, IndexError, "index 4"),
@@ -62,6 +74,11 @@ CALLS = {
     "max_unpool2d, negative": (unpooled, 10, -1, ValueError, "index -1 is outside a plane"),
     "gather_tree": (lambda i: F.gather_tree(t([[[1, 2]], [[3, 4]]], "int64"), t([[[0, 0]], [[1, i]]], "int64")), 0, 2, ValueError,
                     "parent 2 is out of range: there are 2 beams"),
+    "ctc_loss": (ctc, 2, 3, ValueError, r"\[ctc_loss\] label 3 is out of range: there are 3 classes"),
+    "ctc_loss, length": (lambda i: ctc(length=i), 2, 3, ValueError, r"label_lengths\[0\] is out of range: expected 0 to 2, got 3"),
+    "hsigmoid_loss": (lambda i: F.hsigmoid_loss(t(X), t([[0], [1], [i]], "int64"), 5, paddle.ones([4, 4])), 4, 5, ValueError,
+                      r"\[hsigmoid_loss\] label 5 is out of range: there are 5 classes"),
+    "adaptive_log_softmax": (adaptive, 4, 5, ValueError, r"label values should be in \[0, n_classes - 1\]"),
 }  # fmt: skip
 
 
@@ -154,7 +171,7 @@ def test_of_two_threads_one_hears_it():
 
     def wait():
         try:
-            paddle.device.synchronize()
+            paddle.device.synchronize(FIRST)
         except IndexError as e:
             heard.append(str(e))
 

@@ -13,23 +13,17 @@ pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("st
 L = paddle.linalg
 BOUNDS = {"float32": 3e-4, "float64": 1e-11, "complex64": 3e-4, "complex128": 1e-11}
 # One matrix and stacks, in sizes for which other functions are called.
-SQUARE = [
-    (1, 1),
-    (3, 3),
-    (4, 5, 5),
-    (2, 2, 17, 17),
-    (40, 40),
-    (3, 70, 70),
-    (1, 2, 2),
-    (2, 530, 530),
-]
-TALL = [(5, 3), (3, 5, 3), (70, 40), (2, 70, 40), (4, 300, 7), (3, 1)]
+SQUARE = [(1, 1), (3, 3), (4, 5, 5), (40, 40), (3, 70, 70)]
+TALL = [(5, 3), (3, 5, 3), (70, 40), (2, 70, 40)]
+LARGE = [((2, 530, 530), "float32"), ((530, 530), "complex128")]
 
 at_once = pytest.mark.skipif(STREAMED, reason="errors of its kernels come later")
 dtypes = pytest.mark.parametrize("dtype", BOUNDS)
-squares = pytest.mark.parametrize("shape", SQUARE, ids=str)
+squares = pytest.mark.parametrize(
+    "shape, dtype", [(shape, dtype) for shape in SQUARE for dtype in BOUNDS] + LARGE, ids=str
+)
 rectangles = pytest.mark.parametrize(
-    "shape", TALL + [(*s[:-2], s[-1], s[-2]) for s in TALL] + SQUARE[:-1], ids=str
+    "shape", [*TALL, *((*s[:-2], s[-1], s[-2]) for s in TALL), (1, 1), (3, 3), (2, 40, 40)], ids=str
 )
 
 
@@ -71,7 +65,6 @@ def assert_orthonormal(q, dtype):
                 dtype)  # fmt: skip
 
 
-@dtypes
 @squares
 def test_cholesky(shape, dtype):
     x = definite(shape, dtype)
@@ -99,7 +92,9 @@ def test_cholesky_reads_one_triangle(batch, dtype):
 @pytest.mark.parametrize("unit", [False, True])
 def test_triangular_solve(upper, transpose, unit, dtype):
     shapes = [((5, 5), (5, 2)), ((3, 5, 5), (5, 2)), ((5, 5), (3, 5, 2)), ((2, 1, 7, 7), (4, 7, 1)),
-              ((2, 40, 40), (2, 40, 3)), ((2, 520, 520), (2, 520, 2))]  # fmt: skip
+              ((2, 40, 40), (2, 40, 3))]  # fmt: skip
+    if dtype == "float32" and not unit:
+        shapes.append(((2, 520, 520), (2, 520, 2)))
     for a_shape, b_shape in shapes:
         n = a_shape[-1]
         a = (numbers(a_shape, dtype) / n + 2 * np.eye(n)).astype(dtype)
@@ -115,7 +110,6 @@ def test_triangular_solve(upper, transpose, unit, dtype):
         assert_near(x, want, dtype)
 
 
-@dtypes
 @squares
 def test_solve_and_inverse(shape, dtype):
     x, b = regular(shape, dtype), numbers((*shape[:-1], 3), dtype, 1)
@@ -131,7 +125,6 @@ def test_solve_of_stacks_that_broadcast(dtype):
     assert_near(L.solve(given(x), given(b)), np.linalg.inv(x) @ b, dtype)
 
 
-@dtypes
 @squares
 def test_determinants(shape, dtype):
     x = regular(shape, dtype, 3) / 2
@@ -200,7 +193,6 @@ def test_svd(shape, dtype):
     assert_near(L.svdvals(given(x)), want, dtype)
 
 
-@dtypes
 @squares
 @pytest.mark.parametrize("part", ["L", "U"])
 def test_eigh(shape, part, dtype):
@@ -372,6 +364,21 @@ def test_captured_and_repeated():
         c = np.linalg.cholesky(x @ x.T + 3 * np.eye(5))
         want = np.exp(np.linalg.solve(c, x) * 2 + 1)
         np.testing.assert_allclose(whitened(given(x)).numpy(), want, rtol=1e-9)
+
+
+def test_on_many_streams():
+    """More than handles are kept for."""
+    x = definite((60, 60), "float64")
+    want = np.linalg.cholesky(x)
+    for _ in range(2):
+        results = []
+        for _ in range(12):
+            stream = paddle.device.Stream()
+            with paddle.device.stream_guard(stream):
+                results.append(L.cholesky(given(x)))
+            stream.synchronize()
+        for got in results:
+            np.testing.assert_allclose(got.numpy(), want, rtol=1e-10, atol=1e-12)
 
 
 ON_THE_GPU = {

@@ -61,10 +61,11 @@ def fused(function, *arguments, times=4):
     return results
 
 
-def check(function, *arguments, exact=True):
+def check(function, *arguments, exact=True, fuses=True):
     captured = paddle.jit.to_static(function)
     want = one_by_one(captured, *arguments)
-    for found in fused(captured, *arguments):
+    run = fused if fuses else lambda *a: [captured(*arguments) for _ in range(4)]
+    for found in run(captured, *arguments):
         same(found, want)
     if exact:
         same(function(*arguments), want)
@@ -125,10 +126,57 @@ def test_dtypes_change_on_the_way():
     )
 
 
-def test_values_do_not_make_new_kernels():
+def test_kernels_of_their_own_between_the_steps():
+    """They read what was held back for a chain, whoever else reads it."""
+    x, y = tensor([64, 96], "float32", 0), tensor([64, 96], "float32", 1)
+    check(lambda x, y: paddle.sin(x * 2 + 1) * y - 0.5, x, y)
+    check(lambda x, y: paddle.pow(paddle.abs(x) * 1.5 + 2, y * 2 - 1) * x + y, x, y)
+    check(lambda x, y: paddle.erfinv(paddle.tanh(x * 0.5 + y * 0.25)) * y - x, x, y)
+    n, m = (x * 10).astype("int32"), (y * 10).astype("int32")
+    check(lambda n, m: (n * 2 + 1) % 7 * m + n, n, m)
+    check(lambda n, m: paddle.copysign(n * 2 + 1, m - 3) * 2 + m, n, m)
+    check(lambda n, m: paddle.tanh(n * 2 + m) * 2 - paddle.tanh(m - 1), n, m)
+    check(lambda n, m: paddle.atan2(n * 2 + 1, m - 3) * 2 + paddle.atan2(m + 1, n - 2), n, m)
+    z, w = paddle.complex(x, y), paddle.complex(y, x)
+    check(lambda z, w: paddle.real(z * w + z) * 2 + paddle.abs(w - z), z, w)
+    check(lambda z, w: paddle.logical_not(paddle.less_than(z * w + z, w * 2)), z, w, fuses=False)
+
+
+def test_sums_between_the_steps():
+    one, two = tensor([], "float32", 0), tensor([], "float32", 1)
+    check(lambda a, b: paddle.logical_not(paddle.equal_all(a * 2 + 1, a * 2 + 1)), one, two)
+    check(lambda a, b: paddle.equal_all(a * 2 + b, b * 2 + a).astype("float32") * a - b, one, two)
+
+
+def test_numbers_of_ops():
     x, y = tensor([4096], "float32", 0), tensor([4096], "float32", 1)
     for value in (0.5, 1.5, 2.5):
-        check(lambda x, y: (x * value + y) * (value + 1), x, y)
+        check(lambda x, y: F.leaky_relu(x * value + y, value) * paddle.clip(y, -value, value), x, y)
+
+
+def test_what_stands_between_does_not_part_a_chain(monkeypatch):
+    plans, run = [], _core.executor_run
+
+    def watched(*call):
+        plans.append(_core.executor_plan(*call)[1])
+        return run(*call)
+
+    monkeypatch.setattr(_core, "executor_run", watched)
+
+    def function(x, y, w):
+        h = x + y
+        other = w.astype("bfloat16")
+        h = F.relu(h)
+        return h * x, other, other @ other
+
+    x, y, w = (tensor([16, 16], "float32", i) for i in range(3))
+    check(function, x, y, tensor([8, 8], "float32", 2))
+    ops = [line.split()[2] for line in plans[0].splitlines() if line[1:2] in ("|", "=")]
+    assert ops == ["add:", "relu:", "multiply:"], plans[0]
+    # A value that others read, too, stays where it is made.
+    plans.clear()
+    check(lambda x, y, w: (F.relu((h := x + y)) + (h @ w), w.exp() - h), x, y, w)
+    assert plans
 
 
 def test_in_place():

@@ -234,6 +234,15 @@ def test_products_in_16_bits(tmp_path, precision):
     assert_near(answer(create_predictor(config), x), want)
 
 
+def test_convolutions_in_16_bits(images):
+    prefix, net = images
+    predictor = create_predictor(on_device(Config(prefix), PrecisionType.Bfloat16))
+    x = draw(2, 3, 16, 16)
+    assert_near(answer(predictor, x), net(paddle.to_tensor(x)).numpy(), 0.05)
+    plan = _core.infer_plan(predictor._handle)
+    assert "bfloat16" in plan and "batch_norm" not in plan
+
+
 def test_clones_share_what_a_model_writes(tmp_path):
     class Counter(paddle.nn.Layer):
         def __init__(self):
@@ -329,8 +338,37 @@ def test_what_is_refused(images):
         predictor = create_predictor(config)
     with paddle.device_guard(FIRST):
         there = paddle.ones([1, 3, 4, 4])
-    with pytest.raises(ValueError, match="expected a dense tensor in main memory"):
+    with pytest.raises(
+        ValueError, match="expected a dense tensor in main memory. Do this: .*cpu()"
+    ):
         predictor.get_input_handle("x").share_external_data(there)
+
+
+@pytest.mark.parametrize("where", ["cpu", FIRST])
+def test_the_current_device_is_none_of_a_predictors_business(tmp_path, where):
+    """Loading, a Program that what is fed decides, and what steps make without operands."""
+    inputs = [onnx_files.value("x", "float32", None), onnx_files.value("axes", "int64", [1])]
+    nodes = [
+        onnx_files.node("NonZero", ["x"], ["n"]),
+        onnx_files.node("Shape", ["n"], ["s"]),
+        onnx_files.node("ConstantOfShape", ["s"], ["z"]),
+        onnx_files.node("ReduceSum", ["x", "axes"], ["y"], keepdims=0),
+    ]
+    outputs = [onnx_files.value("y", "float32", None), onnx_files.value("z", "float32", None)]
+    file = tmp_path / "net.onnx"
+    file.write_bytes(onnx_files.model(nodes, inputs, outputs))
+    x = np.float32([[1, 0, 2], [0, 3, 0]])
+    for current in (FIRST, "cpu"):
+        with paddle.device_guard(current):
+            config = Config(str(file))
+            predictor = create_predictor(on_device(config) if where == FIRST else config)
+            for axis in (1, 0):
+                predictor.get_input_handle("axes").share_external_data(np.int64([axis]))
+                predictor.get_input_handle("x").share_external_data(x)
+                predictor.run()
+                y, z = (predictor.get_output_handle(n).copy_to_cpu() for n in ("y", "z"))
+                np.testing.assert_array_equal(y, x.sum(axis))
+                np.testing.assert_array_equal(z, np.zeros((2, 3), "float32"))
 
 
 @two_devices
@@ -338,7 +376,7 @@ def test_a_tensor_of_another_device(images):
     predictor = create_predictor(on_device(Config(images[0]), index=1))
     with paddle.device_guard(FIRST):
         there = paddle.ones([1, 3, 4, 4])
-    with pytest.raises(ValueError, match="or on the place of the model"):
+    with pytest.raises(ValueError, match="or on the place of the model. Do this: move it there"):
         predictor.get_input_handle("x").share_external_data(there)
     assert answer(predictor, draw(1, 3, 4, 4)).shape == (1, 7)
 
@@ -411,6 +449,7 @@ def test_the_small_library_says_where_gpus_are(images):
 
 @gpu
 def test_the_pool_is_taken_at_once(images):
+    paddle.device.empty_cache(FIRST)  # also of streams that are used again
     before = paddle.device.memory_reserved(FIRST)
     config = on_device(Config(images[0]), pool=256)
     assert 0 < config.fraction_of_gpu_memory_for_pool() < 0.1

@@ -3,8 +3,10 @@ the CPU, but for roundings."""
 
 import numpy as np
 import pytest
+from tests.python.device.where import STREAMED
 
 import argosy as paddle
+from argosy import _core
 from argosy.nn import functional as F
 
 pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("streamed")]
@@ -239,3 +241,45 @@ def test_attention_of_packed_sequences(dtype, causal):
     exact = attend_packed(*(on_cpu(x).astype("float32") for x in operands))
     for g, w in zip(got, exact, strict=True):
         assert_near(g, w, {"float16": 1e-2, "bfloat16": 6e-2, "float32": 1e-4}[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int8", "uint8"])
+def test_products_of_integers_wrap_around_as_on_the_cpu(dtype):
+    rng = np.random.default_rng(0)
+    shapes = [((5, 7), (7, 3)), ((7,), (7, 3)), ((2, 1, 4, 6), (3, 6, 5)), ((4, 6), (6,)), ((2, 3), (2, 3)),
+              ((0, 3), (3, 2)), ((3, 0), (0, 2)), ((40, 300), (300, 50))]  # fmt: skip
+    for a, b in shapes:
+        x, y = (rng.integers(-100, 100, s).astype(dtype) for s in (a, b))
+        for tx, ty in ((False, True),) if a == b else ((False, False),):
+            got = paddle.matmul(paddle.to_tensor(x), paddle.to_tensor(y), tx, ty)
+            want = x @ (y.T if ty else y)
+            assert got.numpy().dtype == want.dtype
+            np.testing.assert_array_equal(got.numpy(), want)
+    t = paddle.to_tensor(rng.integers(-9, 9, (6, 4)).astype(dtype))
+    np.testing.assert_array_equal((t.t() @ t).numpy(), t.numpy().T @ t.numpy())
+
+
+@pytest.mark.skipif(STREAMED, reason="runs the CPU's kernels")
+def test_products_of_integers_run_on_the_gpu():
+    x = paddle.ones([3, 3], "int64")
+    _, text = _core.explain(lambda: x @ x)
+    assert "matmul: ran cuda" in text, text
+
+
+@pytest.mark.skipif(STREAMED, reason="runs the CPU's kernels")
+def test_values_that_autograd_does_not_see_stay_on_the_gpu():
+    x = paddle.ones([3, 3])
+    got, text = _core.explain(lambda: _core.ops.with_values(x, x * 2))
+    assert "with_values: ran cuda" in text, text
+    np.testing.assert_array_equal(got.numpy(), np.full((3, 3), 2.0))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_rows_of_tables_of_complex_numbers(dtype):
+    rng = np.random.default_rng(0)
+    table = (rng.standard_normal((9, 5)) + 1j * rng.standard_normal((9, 5))).astype(dtype)
+    ids = np.array([[0, 8], [3, 3]])
+    call = lambda: F.embedding(paddle.to_tensor(ids), paddle.to_tensor(table))  # noqa: E731
+    np.testing.assert_array_equal(call().numpy(), table[ids])
+    if not STREAMED:
+        assert "embedding: ran cuda" in _core.explain(call)[1]

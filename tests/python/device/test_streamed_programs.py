@@ -248,3 +248,20 @@ def test_a_training_step_moves_from_stream_to_stream(streamed):
             paddle.device.current_stream().wait_stream(stream)
     losses = [float(v) for v in losses]
     assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]
+
+
+def test_a_copy_of_a_constant_is_made_anew_for_another_stream(streamed):
+    """What is captured as a view that is not contiguous is copied for the run, on its stream."""
+    weight = paddle.to_tensor(RNG.rand(256, 256).astype("float32"))
+    turned = weight.t()
+    captured = paddle.jit.to_static(lambda x: x + turned)
+    x = paddle.zeros([256, 256])
+    captured(x)
+    weight[:] = weight * 2
+    paddle.device.synchronize()
+    first = captured(x)
+    with paddle.device.stream_guard(paddle.device.Stream()):
+        second = captured(x).numpy()
+    paddle.device.synchronize()
+    np.testing.assert_array_equal(second, weight.numpy().T)
+    np.testing.assert_array_equal(first.numpy(), second)

@@ -1,5 +1,7 @@
 """Training on the streamed test device gives the bits that it gives on the CPU."""
 
+import re
+
 import numpy as np
 import pytest
 from tests.python.device.where import FIRST, SECOND, STREAMED, assert_as_on_the_cpu, drawn
@@ -115,6 +117,24 @@ def test_a_captured_step_does_not_wait(streamed):
     for a, b in zip(want, on(FIRST, lambda: losses(waits))):
         assert_as_on_the_cpu(b, a)
     assert waits == [0, 0, 0]
+
+
+def test_few_parameters_have_an_update_of_their_own(streamed):
+    """Each is launched by itself: of 70 that would have one on the CPU, those that are much of all."""
+
+    def updates():
+        layers = [nn.Linear(260, 260, bias_attr=False) for _ in range(70)]
+        net = nn.Sequential(*layers, nn.Linear(260, 3000, bias_attr=False))
+        optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
+        step = paddle.jit.compile_step(net, lambda out, y: (out - y).mean(), optimizer)
+        data = [paddle.zeros([2, 260]), paddle.zeros([2, 3000])]
+        program, fetches = step._capture(data)
+        feeds = [*data, step._current_rate(data)]
+        _, text = _core.executor_plan(_core.executor_new(1), program, feeds, fetches, None)
+        return len(re.findall(r"dispatch sgd_:", text))
+
+    assert on("cpu", updates) == 71
+    assert on(FIRST, updates) == 2
 
 
 def test_hooks_pylayer_and_second_order(streamed):

@@ -670,6 +670,7 @@ def test_threads_take_batches_of_one_iterator():
     assert not errors and sorted(taken) == list(range(64))
 
 
+@pytest.mark.cpu_only("a forked child that brings batches to a GPU, which CUDA does not let it use")
 @pytest.mark.parametrize("persistent", [False, True])
 def test_a_child_has_no_part_in_an_iteration(persistent):
     """It is told at once, has iterations of its own, and takes nothing away."""

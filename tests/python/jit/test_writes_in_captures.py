@@ -268,6 +268,13 @@ def _reshaped_in_place(s, a):
     return m, t
 
 
+def _any_strides(s, a):
+    m = a.reshape([1, 2]).tile([2, 1])
+    m.as_strided([2, 2], [1, 2]).flatten()[0] = 7.0
+    m.as_strided([3], [1], 1)[0] = 9.0
+    return m * 1
+
+
 def _sliced_columns(s, a):
     m = a.reshape([1, 2]).tile([2, 1])
     m[:, 0:1].flatten()[0] = 7.0
@@ -277,7 +284,7 @@ def _sliced_columns(s, a):
 
 FUNCTIONS = [
     _transposed_row_written, _transposed_row_of_the_kept, _transposed_back, _transposed_then_written_then_a_row,
-    _reshaped_in_place, _sliced_columns,
+    _reshaped_in_place, _any_strides, _sliced_columns,
     _twice, _two_views, _written_before_a_branch, _view_written_in_a_branch, _base_written_in_a_branch,
     _written_in_both_branches, _view_taken_in_a_branch, _detached_in_a_branch, _detached_in_a_loop,
     _view_in_a_loop, _view_decides_a_loop, _kept_in_a_branch, _view_of_the_kept, _kept_in_a_loop,

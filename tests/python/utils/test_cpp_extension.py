@@ -13,6 +13,7 @@ import pytest
 import argosy as paddle
 from argosy import static
 from argosy.utils import cpp_extension
+from argosy.utils.cpp_extension import compiler
 
 SOURCE = pathlib.Path(__file__).with_name("extension.cc")
 ATTRIBUTES = (0.5, True, 3, 1 << 40, "sum", [1, -2], [0.25], [5], ["a", "b"])
@@ -298,11 +299,108 @@ def test_a_library_of_another_version_is_refused(tmp_path):
         cpp_extension.load_op_library(tmp_path / "none.so")
 
 
-def test_cuda_is_refused_by_name(tmp_path):
-    with pytest.raises(NotImplementedError, match=r"\[CUDAExtension\].*CppExtension"):
-        cpp_extension.CUDAExtension(sources=["a.cu"])
-    with pytest.raises(NotImplementedError, match="a.cu: CUDA sources"):
-        cpp_extension.load("a", ["a.cu"])
+CUDA_SOURCE = pathlib.Path(__file__).with_name("extension.cu")
+NVCC = next(
+    (p for p in (shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc") if p and os.path.exists(p)), None
+)
+cuda = pytest.mark.skipif(NVCC is None, reason="there is no nvcc")
+
+
+@pytest.fixture(scope="session")
+def cuda_ops(tmp_path_factory):
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cuda_extensions"
+    flags = [] if paddle.device.is_available() else ["-arch=sm_90"]
+    return cpp_extension.load(
+        "tested_cuda_ops",
+        [str(CUDA_SOURCE)],
+        extra_cuda_cflags=flags,
+        build_directory=str(folder),
+    )
+
+
+@cuda
+def test_an_op_with_kernels_for_gpus(cuda_ops):
+    """On the CPU its source computes by a loop; on a GPU by kernels on the current stream."""
+    here = paddle.get_device()
+    value = np.random.default_rng(0).standard_normal((3, 700))
+    for dtype in ("float32", "float64"):
+        x = leaf(value).astype(dtype)
+        x.stop_gradient = False
+        y = cuda_ops.custom_cube(x * 2.0)
+        (g,) = paddle.grad((y * y).sum(), [x])
+        assert str(y.place) == str(g.place) == str(x.place)
+        tolerance = 1e-4 if dtype == "float32" else 1e-9
+        np.testing.assert_allclose(y.numpy(), (2 * x.numpy()) ** 3, tolerance)
+        np.testing.assert_allclose(g.numpy(), 384 * x.numpy() ** 5, tolerance)
+    number = 1 + int(here.split(":")[1]) if here.startswith("gpu") else 0
+    assert cuda_ops.custom_where(x).tolist() == [number, number]
+    with paddle.device_guard("cpu"):
+        assert cuda_ops.custom_where(paddle.ones([2])).tolist() == [0, 0]
+    step = paddle.jit.to_static(lambda x: cuda_ops.custom_cube(paddle.tanh(x)) * 2.0 - x)
+    x = leaf(value)
+    for _ in range(5):
+        want = 2 * np.tanh(x.numpy()) ** 3 - x.numpy()
+        np.testing.assert_allclose(step(x).numpy(), want, 1e-4, 1e-5)
+        x = x + 0.1
+    if here.startswith("gpu"):
+        with paddle.device.stream_guard(paddle.device.Stream()):
+            x = paddle.ones([1 << 20])
+            for _ in range(20):
+                x = cuda_ops.custom_cube(x * 2.0) * 0.125  # on that stream, in order
+            np.testing.assert_array_equal(x.numpy(), np.ones(1 << 20, "float32"))
+    with pytest.raises(OSError, match='function "cube" is not implemented for data type `int64`'):
+        cuda_ops.custom_cube(paddle.ones([2], "int64"))
+
+
+@cuda
+def test_a_setup_script_with_cuda(tmp_path):
+    (tmp_path / "setup.py").write_text(
+        "from argosy.utils.cpp_extension import CUDAExtension, setup\n"
+        f"setup(name='cuda_set_up', ext_modules=CUDAExtension(sources=[{str(CUDA_SOURCE)!r}],"
+        " extra_compile_args={'cxx': ['-O0'], 'nvcc': ['-arch=sm_90', '-DNAMED']}))\n"
+    )
+    command = [sys.executable, "setup.py", "-q", "build", "--build-lib", "out"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    program = "import numpy, argosy, cuda_set_up as o; argosy.set_device('cpu');"
+    program += "print(o.custom_cube(argosy.ones([1]) * 2).numpy())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}/out:{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "[8.]\n", done.stdout + done.stderr
+
+
+def test_what_cuda_sources_need(tmp_path, monkeypatch):
+    source = tmp_path / "a.cu"
+    source.write_text("")
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.setenv(name, "/nowhere")
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: None if name == "nvcc" else name)
+    if not os.path.exists("/usr/local/cuda/bin/nvcc"):
+        with pytest.raises(RuntimeError, match="there is no CUDA compiler.*set CUDA_HOME"):
+            cpp_extension.load("a", [str(source)], build_directory=str(tmp_path))
+    # Commands, by a toolkit of which only names are there.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "nvcc").write_text("")
+    (tmp_path / "lib64").mkdir()
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.setenv("PADDLE_CUDA_ARCH_LIST", "8.0;9.0")
+    objects, link = compiler._commands(
+        "ops", ["a.cu", "b.cc"], "ops.so", tmp_path, cuda=True, cuda_flags=["-lineinfo"]
+    )
+    cu, cc = objects.values()
+    assert cu[0] == str(tmp_path / "bin" / "nvcc") and "-lineinfo" in cu
+    assert {f"-gencode=arch=compute_{n},code=sm_{n}" for n in (80, 90)} <= set(cu)
+    assert "-DPADDLE_WITH_CUDA" in cu and "-DPADDLE_WITH_CUDA" in cc and "-lineinfo" not in cc
+    assert "-lcudart" in link and f"-L{tmp_path}/lib64" in link
+    assert not any(f.startswith("-gencode") for f in compiler._architectures(["-arch=sm_90"]))
+    objects, link = compiler._commands("ops", ["b.cc"], "ops.so", tmp_path)
+    assert "-lcudart" not in link and "-DPADDLE_WITH_CUDA" not in list(objects.values())[0]
+    with pytest.raises(ValueError, match=r"a.cu: expected C\+\+ sources.*use CUDAExtension"):
+        cpp_extension.CppExtension(sources=["a.cu"])
     with pytest.raises(FileNotFoundError, match="none.cc does not exist"):
         cpp_extension.load("a", ["none.cc"], build_directory=str(tmp_path))
 

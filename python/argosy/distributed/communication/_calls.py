@@ -40,7 +40,7 @@ class Task:
     synchronize = wait
 
     def is_completed(self):
-        """Whether it has ended."""
+        """Whether it has ended, on devices too."""
         return self._work is None or _core.comm_done(self._work)
 
     is_sync = False

@@ -41,14 +41,53 @@ def get_build_directory(verbose=False):
     return folder
 
 
+def cuda_sources(sources):
+    """Those that only a CUDA compiler understands."""
+    return [str(s) for s in sources if pathlib.Path(s).suffix == ".cu"]
+
+
 def refuse_cuda(what, sources):
     """Raise for sources that only a CUDA compiler understands."""
-    found = [str(s) for s in sources if pathlib.Path(s).suffix in (".cu", ".cuh")]
-    if found:
-        raise NotImplementedError(
-            f"[{what}] {', '.join(found)}: CUDA sources cannot be built, this Argosy has no GPU. Do "
-            "this: give the C++ sources alone, with CppExtension where it is a setup script."
+    if found := cuda_sources(sources):
+        raise ValueError(
+            f"[{what}] {', '.join(found)}: expected C++ sources, got CUDA's. Do this: use CUDAExtension."
         )
+
+
+def _toolkit():
+    """(nvcc, the folder of the toolkit that it belongs to)."""
+    homes = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
+    homes += [str(pathlib.Path(found).parents[1])] if (found := shutil.which("nvcc")) else []
+    for home in [*filter(None, homes), "/usr/local/cuda"]:
+        nvcc = pathlib.Path(home) / "bin" / "nvcc"
+        if nvcc.is_file():
+            return nvcc, nvcc.parents[1]
+    raise RuntimeError(
+        "[cpp_extension] there is no CUDA compiler: nvcc is neither in CUDA_HOME/bin nor in PATH. Do"
+        " this: install NVIDIA's CUDA toolkit 13, set CUDA_HOME to its folder, or give C++ sources"
+        " alone."
+    )
+
+
+def _architectures(flags):
+    """Flags for the GPUs to compile for, unless `flags` has some: those that PADDLE_CUDA_ARCH_LIST says ("8.0;9.0"),
+    else that of the process's GPU, else 8.0, 9.0 and, by PTX, later ones."""
+    if any(
+        flag.startswith(("-arch", "--gpu-arch", "-gencode", "--generate-code")) for flag in flags
+    ):
+        return []
+    listed = os.environ.get("PADDLE_CUDA_ARCH_LIST", "").replace(",", ";").replace(" ", ";")
+    numbers = [part.replace(".", "") for part in listed.split(";") if part]
+    if not numbers and _core.cuda_count():
+        from argosy import device
+
+        numbers = ["".join(map(str, device.get_device_capability("gpu:0")))]
+    if numbers:
+        return [f"-gencode=arch=compute_{n},code=sm_{n}" for n in numbers]
+    return [
+        "-gencode=arch=compute_80,code=sm_80",
+        "-gencode=arch=compute_90,code=[sm_90,compute_90]",
+    ]
 
 
 def _compiler():
@@ -62,20 +101,33 @@ def _compiler():
 
 
 def _commands(
-    name, sources, output, work, cxx_flags=(), link_flags=(), include_dirs=(), library_dirs=()
-):
+    name, sources, output, work, cxx_flags=(), link_flags=(), include_dirs=(), library_dirs=(),
+    cuda=False, cuda_flags=(),
+):  # fmt: skip
     """{object: command that makes it}, and the command that links them."""
     compiler = _compiler()
-    compile_flags = ["-fPIC", "-O2", "-std=c++20", f"-DPADDLE_EXTENSION_NAME={name}"]
+    base = ["-O2", "-std=c++20", f"-DPADDLE_EXTENSION_NAME={name}"]
     # Theirs come after ours, so they win.
-    compile_flags += cxx_flags
+    flags = {".cc": [*compiler, "-fPIC", *base, *cxx_flags]}
+    library_dirs, link_flags = list(library_dirs), list(link_flags)
+    if cuda:
+        nvcc, toolkit = _toolkit()
+        flags[".cc"] += ["-DPADDLE_WITH_CUDA", f"-I{toolkit}/include"]
+        flags[".cu"] = [
+            str(nvcc), "-ccbin", compiler[0], "-Xcompiler=-fPIC", *base, "-DPADDLE_WITH_CUDA",
+            "--expt-relaxed-constexpr", *_architectures(cuda_flags), *cuda_flags,
+        ]  # fmt: skip
+        folders = [p for p in (toolkit / "lib64", toolkit / "lib") if p.is_dir()]
+        library_dirs += folders
+        link_flags += ["-lcudart", *(f"-Wl,-rpath,{p}" for p in folders)]
     # What needs no header of ours is marked all the same.
-    compile_flags += ["-include", "argosy_abi.h"]
-    compile_flags += [f"-I{p}" for p in [*include_dirs, *paths.include_folders()]]
+    common = ["-include", "argosy_abi.h"]
+    common += [f"-I{p}" for p in [*include_dirs, *paths.include_folders()]]
     objects = {}
     for i, source in enumerate(sources):
         made = work / f"{i}_{pathlib.Path(source).stem}.o"
-        objects[made] = [*compiler, *compile_flags, "-MMD", "-c", str(source), "-o", str(made)]
+        command = flags[".cu" if cuda_sources([source]) else ".cc"]
+        objects[made] = [*command, *common, "-MMD", "-c", str(source), "-o", str(made)]
     library = paths.library_folder()
     link = [*compiler, "-shared", *map(str, objects), "-o", str(output)]
     link += [f"-L{p}" for p in library_dirs] + list(link_flags)
@@ -93,7 +145,7 @@ def _run(what, command, verbose):
     if done.returncode:
         raise RuntimeError(
             f"[cpp_extension] {what} failed:\n{shlex.join(command)}\n{output}"
-            "Do this: correct the source, or the flags (extra_cxx_cflags, extra_ldflags)."
+            "Do this: correct the source, or the flags (extra_cxx_cflags, extra_cuda_cflags, extra_ldflags)."
         )
 
 

@@ -24,7 +24,7 @@ def load(
     build_directory=None,
     verbose=False,
 ):
-    """Compile C++ sources, load them, and give a module with a function for each op.
+    """Compile C++ and CUDA sources, load them, and give a module with a function for each op.
 
     What was built before from the same files, with the same flags and headers, is loaded as it is.
 
@@ -33,7 +33,9 @@ def load(
         sources (list[str]): Files that include "paddle/extension.h" and describe ops by PD_BUILD_OP,
             or use Argosy's own op interface (docs/adding_an_op.md).
         extra_cxx_cflags (list[str], optional): Flags for the compiler.
-        extra_cuda_cflags (list[str], optional): Flags for CUDA sources, of which there can be none.
+        extra_cuda_cflags (list[str], optional): Flags for nvcc, which compiles sources that end in .cu.
+            Without -arch or -gencode it compiles for PADDLE_CUDA_ARCH_LIST of the environment, else for the
+            GPU that is there.
         extra_ldflags (list[str], optional): Flags for the linker.
         extra_include_paths (list[str], optional): Folders of further headers.
         extra_library_paths (list[str], optional): Folders of further libraries.
@@ -44,9 +46,8 @@ def load(
         types.ModuleType: with a function for each op: ``f(inputs.., attributes..)``.
 
     Raises:
-        NotImplementedError: a source is CUDA's.
         FileNotFoundError: a source does not exist.
-        RuntimeError: compiling failed; the text has what the compiler said.
+        RuntimeError: there is no compiler, or it failed; the text has what it said.
         ValueError: an op of it has the name of another.
     """
     if isinstance(sources, (str, os.PathLike)) or not sources:
@@ -54,8 +55,11 @@ def load(
             f"[load] sources: expected a list of files, got {sources!r}. Do this: load(name, ['a.cc'])."
         )
     _check_name("load", name)
-    compiler.refuse_cuda("load", sources)
-    no_effect("load", "no source is CUDA's", extra_cuda_cflags=(extra_cuda_cflags or None, None))
+    cuda = bool(compiler.cuda_sources(sources))
+    if not cuda:
+        no_effect(
+            "load", "no source is CUDA's", extra_cuda_cflags=(extra_cuda_cflags or None, None)
+        )
     folder = pathlib.Path(build_directory or compiler.get_build_directory(verbose)) / name
     built = compiler.build(
         name,
@@ -66,6 +70,8 @@ def load(
         link_flags=list(extra_ldflags or []),
         include_dirs=[os.path.abspath(p) for p in extra_include_paths or []],
         library_dirs=[os.path.abspath(p) for p in extra_library_paths or []],
+        cuda=cuda,
+        cuda_flags=list(extra_cuda_cflags or []),
     )
     module = library.load_op_library(built)
     module.__name__ = name
@@ -91,7 +97,7 @@ def CppExtension(sources, *args, **kwargs):
         setuptools.Extension: For setup.
 
     Raises:
-        NotImplementedError: a source is CUDA's.
+        ValueError: a source is CUDA's.
 
     Example:
         >>> argosy.utils.cpp_extension.CppExtension(["relu.cc"]).name
@@ -109,24 +115,35 @@ def CppExtension(sources, *args, **kwargs):
 
 
 def CUDAExtension(sources, *args, **kwargs):
-    """Refused by name: this Argosy has no GPU.
+    """An extension of C++ and CUDA sources, all compiled with PADDLE_WITH_CUDA, for
+    ``setup(ext_modules=CUDAExtension(sources=[..]))``. Building it needs nvcc, and no GPU.
 
     Args:
-        sources (list[str]): CUDA files.
-        args, kwargs: As of CppExtension.
+        sources (list[str]): C++ files, and CUDA files that end in .cu.
+        args, kwargs: As of setuptools.Extension; ``extra_compile_args`` is a list, or a dict with the
+            lists for 'cxx' and 'nvcc'.
 
-    Raises:
-        NotImplementedError: always.
+    Returns:
+        setuptools.Extension: For setup.
 
     Example:
-        >>> argosy.utils.cpp_extension.CUDAExtension(["relu.cu"])
-        Traceback (most recent call last):
-        NotImplementedError
+        >>> argosy.utils.cpp_extension.CUDAExtension(["relu.cu"]).name
+        'relu'
     """
-    raise NotImplementedError(
-        "[CUDAExtension] CUDA sources cannot be built: this Argosy has no GPU. Do this: use "
-        "CppExtension with the C++ sources where is_compiled_with_cuda() is False."
+    from setuptools import Extension
+
+    name = kwargs.pop("name", None) or pathlib.Path(str(sources[0])).stem
+    flags = kwargs.pop("extra_compile_args", None) or []
+    flags = flags if isinstance(flags, dict) else {"cxx": flags}
+    made = Extension(
+        name,
+        [str(s) for s in sources],
+        *args,
+        extra_compile_args=list(flags.get("cxx", [])),
+        **kwargs,
     )
+    made.cuda_flags = list(flags.get("nvcc", []))
+    return made
 
 
 _STUB = '''"""Ops of the library beside this file. Written by argosy.utils.cpp_extension.setup."""
@@ -178,6 +195,8 @@ def _make_build_extension():
                 ],
                 include_dirs=[os.path.abspath(p) for p in ext.include_dirs],
                 library_dirs=[os.path.abspath(p) for p in ext.library_dirs],
+                cuda=hasattr(ext, "cuda_flags"),
+                cuda_flags=getattr(ext, "cuda_flags", []),
             )
             name = ext.name.rpartition(".")[2]
             (output.parent / f"{name}.py").write_text(_STUB.format(file=output.name))
@@ -199,11 +218,10 @@ def setup(**attr):
 
     Args:
         attr: As of setuptools.setup. ``name`` is required, and what users import; ``ext_modules`` is
-            one CppExtension, or a list with one.
+            one CppExtension or CUDAExtension, or a list with one.
 
     Raises:
         ValueError: there is no name, or not one extension.
-        NotImplementedError: a source is CUDA's.
     """
     import setuptools
 

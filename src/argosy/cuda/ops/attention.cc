@@ -156,22 +156,56 @@ void grad_run(KernelFrame& f, const TiledAttrs& attrs) {
 
 constexpr int64_t kMostPackedSize = 128;
 
-// The same of both ops: a log_sum that this forward pass made is read by this gradient only.
-const char* packed_match(const Inputs& in, const PackedAttrs&) {
+// By cuDNN or by own kernels is the same for both ops: a log_sum that this forward pass made is
+// read by this gradient only.
+bool dnn_takes_packed(const Inputs& in) {
   const Tensor &q = in[0], &k = in[1], &v = in[2];
-  if (!kHalf.has(q.dtype())) return "only 16-bit numbers";
+  if (!kHalf.has(q.dtype()) || in[3].dtype() != in[4].dtype()) return false;
+  for (int64_t size : {q.dim(2), v.dim(2)})
+    if (size % 16 != 0 || size > kMostPackedSize) return false;
+  const int64_t widest = std::max(q.dim(2), v.dim(2));
+  return std::max(q.dim(0) * q.dim(1), k.dim(0) * k.dim(1)) * widest < int64_t{1} << 31;
+}
+const char* packed_match(const Inputs& in, const PackedAttrs&) {
+  const Tensor& q = in[0];
+  if (!kHalf.has(q.dtype()) && q.dtype() != DType::float32)
+    return "only 16-bit numbers and float32";
   for (size_t i = 0; i < 3; ++i)
     if (in[i].numel() == 0) return "an empty operand";
   if (in[3].numel() < 2) return "no sequence";
-  if (in[3].dtype() != in[4].dtype()) return "starts of two dtypes";
   if (q.dim(0) < kFewQueries) return "few queries";
-  for (int64_t size : {q.dim(2), v.dim(2)})
-    if (size % 16 != 0 || size > kMostPackedSize)
-      return "sizes of heads must be multiples of 16 up to 128";
-  const int64_t widest = std::max(q.dim(2), v.dim(2));
-  if (std::max(q.dim(0) * q.dim(1), k.dim(0) * k.dim(1)) * widest >= int64_t{1} << 31)
-    return "2^31 elements";
+  if (std::max(q.dim(2), in[2].dim(2)) > kMostTiledSize) return "sizes of heads above 128";
   return nullptr;
+}
+
+// The batch as one sequence whose queries take part with keys of their own.
+struct OneSequence {
+  Attention a;
+  Tensor spans;  // of queries, then of keys
+};
+OneSequence one_sequence(const KernelFrame& f, const PackedAttrs& attrs) {
+  const Inputs& in = f.in;
+  const Tensor &q = in[0], &k = in[1], &v = in[2];
+  OneSequence s;
+  s.a.type = q.dtype();
+  s.a.batch = 1;
+  s.a.heads = q.dim(1);
+  s.a.key_heads = k.dim(1);
+  s.a.queries = q.dim(0);
+  s.a.keys = k.dim(0);
+  s.a.size = q.dim(2);
+  s.a.value_size = v.dim(2);
+  s.a.scale = attrs.scale == 0 ? 1 / std::sqrt(static_cast<double>(q.dim(2))) : attrs.scale;
+  s.a.query = {q.raw(), 0, q.dim(1) * q.dim(2), q.dim(2)};
+  s.a.key = {k.raw(), 0, k.dim(1) * k.dim(2), k.dim(2)};
+  s.a.value = {v.raw(), 0, v.dim(1) * v.dim(2), v.dim(2)};
+  s.spans = Tensor::empty({q.dim(0) + k.dim(0), 2}, DType::int32, q.place());
+  auto* spans = static_cast<int2*>(s.spans.raw());
+  packed_spans(stream_of(f), {in[3].raw(), in[3].dtype()}, {in[4].raw(), in[4].dtype()},
+               in[3].numel() - 1, q.dim(0), k.dim(0), attrs.is_causal, spans, spans + q.dim(0));
+  s.a.key_spans = spans;
+  s.a.query_spans = spans + q.dim(0);
+  return s;
 }
 
 PackedAttention packed_of(const Inputs& in, const PackedAttrs& attrs) {
@@ -200,9 +234,13 @@ bool packed_aligned(const KernelFrame& f) {
   return is_aligned(f.in[0]) && is_aligned(f.in[1]) && is_aligned(f.in[2]) && are_aligned(f.out);
 }
 
-// log_sum [heads, rows] holds [rows, heads], as cuDNN has it.
+// log_sum [heads, rows] holds [rows, heads] where cuDNN takes it, as that has it.
 void packed_run(KernelFrame& f, const PackedAttrs& attrs) {
   const Tensor &out = f.out[0], &log_sum = f.out[1];
+  if (!dnn_takes_packed(f.in)) {
+    const OneSequence s = one_sequence(f, attrs);
+    return tiled_attention(stream_of(f), s.a, out.raw(), log_sum.data<float>());
+  }
   const PackedAttention a = packed_of(f.in, attrs);
   if (packed_aligned(f) && packed_attention(stream_of(f), a, out.raw(), log_sum.data<float>()))
     return;
@@ -214,6 +252,11 @@ void packed_run(KernelFrame& f, const PackedAttrs& attrs) {
 
 void packed_grad_run(KernelFrame& f, const PackedAttrs& attrs) {
   const Tensor &out = f.in[5], &log_sum = f.in[6], &dy = f.in[7];
+  if (!dnn_takes_packed(f.in)) {
+    const OneSequence s = one_sequence(f, attrs);
+    return tiled_attention_grad(stream_of(f), s.a, out.raw(), log_sum.data<float>(), dy.raw(),
+                                f.out[0].raw(), f.out[1].raw(), f.out[2].raw());
+  }
   const PackedAttention a = packed_of(f.in, attrs);
   if (packed_aligned(f) && is_aligned(out) && is_aligned(dy) &&
       packed_attention_grad(stream_of(f), a, out.raw(), log_sum.data<float>(), dy.raw(),

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/cuda/call.h"
+#include "argosy/cuda/ops/move_operands.h"
 #include "argosy/kernels/cuda/count.h"
+#include "argosy/op/copy.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/loss/loss.h"
 
@@ -64,15 +67,22 @@ void edges_run(KernelFrame& f, const HistogramAttrs& a) {
   bin_edges(stream, b.low, b.high, a.bins, f.out[0].data<float>());
 }
 
+[[noreturn]] void refuse_negative(const Tensor& x) {
+  const Tensor values = op::to_host(as_form(x, x.shape(), DType::int64));
+  const int64_t* first = values.data<int64_t>();
+  const int64_t at =
+      std::find_if(first, first + values.numel(), [](int64_t v) { return v < 0; }) - first;
+  ARGOSY_THROW(invalid_argument) << "[bincount] elements must not be negative, got " << first[at]
+                                 << " at " << at << ". Do this: subtract the smallest first.";
+}
+
 void bincount_run(KernelFrame& f, const BincountAttrs& a) {
   const Tensor &x = f.in[0], &w = f.in[1];
   cudaStream_t stream = stream_of(f);
   int64_t size = a.minlength;
   if (x.numel()) {
     const Bounds b = bounds_of(stream, x);
-    ARGOSY_CHECK(b.low >= 0, invalid_argument)
-        << "[bincount] elements must not be negative, got " << b.low
-        << ". Do this: subtract the smallest first.";
+    if (b.low < 0) refuse_negative(x);
     size = std::max(size, static_cast<int64_t>(b.high) + 1);
   }
   const Tensor& out = f.allocate(0, {size});

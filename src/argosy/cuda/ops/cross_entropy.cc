@@ -23,8 +23,7 @@ void run(KernelFrame& f, const ops::HardCrossEntropyAttrs& a) {
   const Tensor &x = f.in[0], &label = f.in[1];
   if (label.numel() == 0) return;
   CrossEntropy c = around(x, label, a);
-  static const char* const name = "cross_entropy";  // as the CPU's kernel says
-  c.watch = watch_of(name, Named::label, a.ignore_index);
+  c.watch = watch_of(f, Named::label, a.ignore_index);
   const Tensor weight = as_dtype(f.in[2], c.loss_dtype);
   cross_entropy(stream_of(f), c, x.raw(), label.raw(), raw_or_null(weight), f.out[0].raw(),
                 f.out[1].raw());

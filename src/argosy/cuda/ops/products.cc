@@ -4,6 +4,7 @@
 #include "argosy/base/device.h"
 #include "argosy/cuda/call.h"
 #include "argosy/kernels/cuda/blas.h"
+#include "argosy/kernels/cuda/int_products.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/linalg/matrices.h"
@@ -19,10 +20,6 @@ using ops::GatedAttrs;
 using ops::MatmulAttrs;
 
 // --- matmul ---
-
-const char* matmul_match(const Inputs& in, const MatmulAttrs&) {
-  return (kFloating | kComplex).has(in[0].dtype()) ? nullptr : "products of integers";
-}
 
 void matmul_run(KernelFrame& f, const MatmulAttrs& a) {
   const Tensor& out = f.out[0];
@@ -43,11 +40,14 @@ void matmul_run(KernelFrame& f, const MatmulAttrs& a) {
   p.ldb = y.ld;
   p.c = out.raw();
   p.ldc = s.n;
-  gemm_batched(stream_of(f), p, x.batch_strides, y.batch_strides, s.batch);
+  if (is_integral(p.dtype))
+    integer_products(stream_of(f), p, x.batch_strides, y.batch_strides, s.batch);
+  else
+    gemm_batched(stream_of(f), p, x.batch_strides, y.batch_strides, s.batch);
 }
 
 [[maybe_unused]] const bool matmul_added =
-    add_kernel<MatmulAttrs>("matmul", matmul_match, matmul_run, /*strided=*/true);
+    add_kernel<MatmulAttrs>("matmul", matmul_run, /*strided=*/true);
 
 // --- linear ---
 

@@ -1,5 +1,11 @@
 #include "argosy/kernels/cuda/sort.h"
+
+#include <utility>
+
+#include "argosy/base/device.h"
 #include "argosy/cuda/call.h"
+#include "argosy/kernels/cuda/copy.h"
+#include "argosy/kernels/cuda/gather.h"
 #include "argosy/ops/reduce/reduce.h"
 #include "argosy/ops/search/search.h"
 
@@ -106,11 +112,103 @@ void quantile_run(KernelFrame& f, const QuantilePositionsAttrs& a) {
                      f.out[2].raw());
 }
 
+// Each element of a slice is a few sorts.
+constexpr int64_t kMostInSlice = 64;
+
 const char* unique_match(const Inputs& in, const UniqueAttrs& a) {
-  if (a.axis) return "slices along an axis";
+  const Tensor& x = in[0];
+  if (a.axis) {
+    if (x.numel() == 0) return "no slices, or empty ones";
+    if (x.numel() / x.dim(normalize_axis("unique", *a.axis, x.rank())) > kMostInSlice)
+      return "slices of more than 64 elements";
+  }
   return sort_match(in, a);
 }
+
+uint32_t last_group(cudaStream_t stream, const uint32_t* group, int64_t n) {
+  uint32_t groups = 0;
+  const device::HostWait wait;
+  ARGOSY_CUDA(
+      cudaMemcpyAsync(&groups, group + n - 1, sizeof(groups), cudaMemcpyDeviceToHost, stream));
+  ARGOSY_CUDA(cudaStreamSynchronize(stream));
+  return groups;
+}
+
+// Which of the distinct numbers each is, in their order.
+void ranks_of(cudaStream_t stream, DType dtype, const void* x, int64_t n, uint32_t* order,
+              uint32_t* group, void* room, int64_t* ranks) {
+  group_equal(stream, dtype, x, n, false, order, group);
+  write_groups(stream, dtype, x, n, order, group, n, room, DType::int64, nullptr, ranks, nullptr);
+}
+
+// A number for each row of items [n, width], in the order of the rows: the rank of its first
+// element, then of that and the next one together, and so on.
+void number_rows(cudaStream_t stream, const Tensor& items, uint32_t* order, uint32_t* group,
+                 int64_t* numbers) {
+  const int64_t n = items.dim(0), width = items.numel() / n;
+  const auto bytes = static_cast<size_t>(n) * sizeof(int64_t);
+  const Scratch column(stream, bytes), room(stream, bytes), ranks(stream, bytes);
+  for (int64_t j = 0; j < width; ++j) {
+    View from = view_of(items), to = from;
+    from.data = static_cast<char*>(items.raw()) + j * item_size(items.dtype());
+    to.data = column.data();
+    from.rank = to.rank = 1;
+    from.strides[0] = width;
+    to.strides[0] = 1;
+    copy(stream, to, from);
+    ranks_of(stream, items.dtype(), column.data(), n, order, group, room.data(),
+             j == 0 ? numbers : ranks.data<int64_t>());
+    if (j == 0) continue;
+    pair_ranks(stream, numbers, ranks.data<int64_t>(), n);
+    if (j + 1 == width) break;
+    ranks_of(stream, DType::int64, numbers, n, order, group, room.data(), ranks.data<int64_t>());
+    ARGOSY_CUDA(cudaMemcpyAsync(numbers, ranks.data(), bytes, cudaMemcpyDeviceToDevice, stream));
+  }
+}
+
+// Seen as [n, width]: items along the axis first.
+void unique_slices(KernelFrame& f, const UniqueAttrs& a) {
+  const Tensor& x = f.in[0];
+  cudaStream_t stream = stream_of(f);
+  const int axis = normalize_axis("unique", *a.axis, x.rank());
+  Shape turned = x.shape(), strides = x.strides();
+  std::swap(turned[0], turned[axis]);
+  std::swap(strides[0], strides[axis]);
+  const Tensor items = op::contiguous(x.view(turned, strides));
+  const int64_t n = items.dim(0);
+  const auto count = static_cast<size_t>(n);
+  const Scratch room(stream, count * 2 * sizeof(uint32_t)),
+      numbers(stream, count * sizeof(int64_t)), values(stream, count * sizeof(int64_t));
+  uint32_t *order = room.data<uint32_t>(), *group = order + n;
+  number_rows(stream, items, order, group, numbers.data<int64_t>());
+  group_equal(stream, DType::int64, numbers.data(), n, a.consecutive, order, group);
+  const int64_t m = last_group(stream, group, n);
+  const auto made = [&](const Shape& shape, DType dtype) {
+    return Tensor::empty(shape, dtype, x.place());
+  };
+  const Tensor first = made({m}, DType::int64), inverse = made({n}, DType::int64),
+               counts = made({m}, DType::int64);
+  write_groups(stream, DType::int64, numbers.data(), n, order, group, m, values.data(),
+               DType::int64, first.raw(), inverse.raw(), counts.raw());
+  turned[0] = m;
+  const Tensor kept = made(turned, x.dtype());
+  take_slices(stream, kept.raw(), items.raw(), {first.raw(), true}, 1, n, m, items.numel() / n,
+              item_size(x.dtype()));
+  Shape back = kept.shape(), lying = kept.strides();
+  std::swap(back[0], back[axis]);
+  std::swap(lying[0], lying[axis]);
+  op::copy_into(f.allocate(0, back), kept.view(back, lying));
+  const Tensor* others[] = {&first, &inverse, &counts};
+  for (size_t i = 1; i < 4; ++i) {
+    if (a.only_values)
+      f.allocate(i, {0});
+    else
+      op::copy_into(f.allocate(i, others[i - 1]->shape()), *others[i - 1]);
+  }
+}
+
 void unique_run(KernelFrame& f, const UniqueAttrs& a) {
+  if (a.axis) return unique_slices(f, a);
   const Tensor& x = f.in[0];
   const int64_t n = x.numel();
   cudaStream_t stream = stream_of(f);
@@ -119,15 +217,9 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
     return;
   }
   const Scratch room(stream, static_cast<size_t>(n) * 2 * sizeof(uint32_t));
-  uint32_t *order = room.data<uint32_t>(), *group = order + n, groups = 0;
+  uint32_t *order = room.data<uint32_t>(), *group = order + n;
   group_equal(stream, x.dtype(), x.raw(), n, a.consecutive, order, group);
-  {
-    device::HostWait wait;
-    ARGOSY_CUDA(
-        cudaMemcpyAsync(&groups, group + n - 1, sizeof(groups), cudaMemcpyDeviceToHost, stream));
-    ARGOSY_CUDA(cudaStreamSynchronize(stream));
-  }
-  const int64_t m = groups;
+  const int64_t m = last_group(stream, group, n);
   void *values = f.allocate(0, {m}).raw(), *others[3] = {};
   for (size_t i = 1; i < 4; ++i) {
     const int64_t size = a.only_values ? 0 : i == 2 ? n : m;

@@ -36,6 +36,9 @@ struct Attention {
   // `factor`.
   const uint8_t* kept = nullptr;
   double factor = 1;
+  // For own kernels, may be null: query i takes part with keys from key_spans[i].x on, below .y,
+  // and no others than those of query_spans[j] with key j. Without a key a query gives 0, not NaN.
+  const int2 *key_spans = nullptr, *query_spans = nullptr;
 };
 
 // out [batch, queries, heads, value_size]; log_sum [batch, heads, queries]: the natural logarithm
@@ -91,6 +94,15 @@ struct PackedPlaces {
   int64_t sequences, most, rows, key_rows;
   int64_t widths[kPackedTensors];  // query, key, value, out, log_sum
 };
+// Spans of a packed batch, of int32 or int64 starts: of_queries [rows], of_keys [key rows].
+struct PackedStarts {
+  const void* data;
+  DType type;
+};
+void packed_spans(cudaStream_t stream, PackedStarts starts_q, PackedStarts starts_k,
+                  int64_t sequences, int64_t rows, int64_t key_rows, bool causal, int2* of_queries,
+                  int2* of_keys);
+
 constexpr int64_t places_step(int64_t most) {
   return (most + 4) / 4 * 4;
 }

@@ -32,7 +32,59 @@ __global__ void places_kernel(PackedPlaces p, const I* starts_q, const I* starts
   }
 }
 
+// Where sequences begin, within what there is.
+struct Starts {
+  PackedStarts starts;
+  int64_t rows;
+  __device__ __forceinline__ int64_t operator[](int64_t i) const {
+    const bool narrow = starts.type == DType::int32;
+    return within(narrow ? static_cast<const int32_t*>(starts.data)[i]
+                         : static_cast<const int64_t*>(starts.data)[i],
+                  rows);
+  }
+  // The last sequence that begins at or before a row; -1 for none.
+  __device__ int64_t of_row(int64_t row, int64_t sequences) const {
+    int64_t low = 0, high = sequences + 1;
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if ((*this)[middle] <= row)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low - 1 < sequences ? low - 1 : -1;
+  }
+};
+
+__global__ void spans_kernel(Starts q, Starts k, int64_t sequences, bool causal, int2* of_queries,
+                             int2* of_keys) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < q.rows) {
+    int2 span{0, 0};
+    if (const int64_t s = q.of_row(i, sequences); s >= 0) {
+      const int64_t begin = k[s], last = causal ? begin + i - q[s] + 1 : k.rows;
+      span = {static_cast<int>(begin), static_cast<int>(last < k[s + 1] ? last : k[s + 1])};
+    }
+    of_queries[i] = span;
+  }
+  if (i < k.rows) {
+    int2 span{0, 0};
+    if (const int64_t s = k.of_row(i, sequences); s >= 0)
+      span = {static_cast<int>(q[s]), static_cast<int>(q[s + 1])};
+    of_keys[i] = span;
+  }
+}
+
 }  // namespace
+
+void packed_spans(cudaStream_t stream, PackedStarts starts_q, PackedStarts starts_k,
+                  int64_t sequences, int64_t rows, int64_t key_rows, bool causal, int2* of_queries,
+                  int2* of_keys) {
+  const int64_t most = rows > key_rows ? rows : key_rows;
+  spans_kernel<<<static_cast<unsigned>((most + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      {starts_q, rows}, {starts_k, key_rows}, sequences, causal, of_queries, of_keys);
+  ARGOSY_CUDA_LAUNCHED();
+}
 
 void packed_places(cudaStream_t stream, const PackedPlaces& p, int32_t* to) {
   const auto blocks = static_cast<unsigned>(p.most / kThreads + 1);

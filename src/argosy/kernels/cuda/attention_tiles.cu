@@ -14,7 +14,8 @@ constexpr float kLog2e = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
 
 // What becomes of scores: those of one batch and head, with their places.
 template <class T>
-struct Scores {
+class Scores {
+ public:
   int queries, keys;
   bool causal;
   float scale;  // times log2(e): weights are powers of 2
@@ -24,23 +25,77 @@ struct Scores {
   const uint8_t* kept;
   int64_t first;  // the number of the first weight
   float factor;
+  bool whole_bytes;  // bits of a query begin at a byte
+  const int2* spans;
 
-  // The exponent of the weight of key k for query q.
-  __device__ __forceinline__ float exponent(float product, int q, int k) const {
-    if (q >= queries || k >= keys || (causal && k > q)) return -INFINITY;
-    float s = product * scale;
-    if (taken) {
-      if (!taken[q * row + k * column]) s = -INFINITY;
-    } else if (added) {
-      s += load(added[q * row + k * column]) * kLog2e;
+  // Four products become exponents of weights: those of queries q and q + 8 with keys k and k + 1,
+  // or, kTurned, of keys k and k + 8 with queries q and q + 1. kEdge: not all are there, or take
+  // part.
+  template <bool kTurned, bool kEdge>
+  __device__ __forceinline__ void exponents(float (&c)[4], int q, int k) const {
+    constexpr int kNextQuery = kTurned ? 1 : 8, kNextKey = kTurned ? 8 : 1;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) c[e] *= scale;
+    if (taken || added) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int own_k = k + i * kNextKey;
+        if (kEdge && own_k >= keys) continue;
+        const int64_t at = q * row + own_k * column;
+        float first = 0, second = 0;
+        if (!kEdge || q < queries) first = second = term(at);
+        if (row && (!kEdge || q + kNextQuery < queries)) second = term(at + kNextQuery * row);
+        with_term(c[kTurned ? 2 * i : i], first);
+        with_term(c[kTurned ? 2 * i + 1 : i + 2], second);
+      }
     }
-    return s;
+    if constexpr (kEdge) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const int own_q = q + (kTurned ? e % 2 : e / 2) * kNextQuery;
+        const int own_k = k + (kTurned ? e / 2 : e % 2) * kNextKey;
+        bool there = own_q < queries && own_k < keys && !(causal && own_k > own_q);
+        if (there && spans) there = own_k >= spans[own_q].x && own_k < spans[own_q].y;
+        if (!there) c[e] = -INFINITY;
+      }
+    }
   }
-  // By what the weight grows: 0 where it is dropped.
-  __device__ __forceinline__ float growth(int q, int k) const {
-    if (q >= queries || k >= keys) return 0;
-    const int64_t i = first + static_cast<int64_t>(q) * keys + k;
-    return kept[i >> 3] >> (i & 7) & 1 ? factor : 0.0f;
+  // By what these four weights grow: 0 where one is dropped.
+  template <bool kTurned>
+  __device__ __forceinline__ void growths(float (&g)[4], int q, int k) const {
+    constexpr int kNextQuery = kTurned ? 1 : 8;
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int own_q = q + j * kNextQuery;
+      const int64_t i = first + static_cast<int64_t>(own_q) * keys + k;
+      bool one = false, other = false;
+      if (own_q < queries && k < keys) {
+        if (whole_bytes && !kTurned) {  // k is even
+          const int bits = kept[i >> 3] >> (k & 7);
+          one = bits & 1;
+          other = bits & 2;
+        } else {
+          one = is_kept(i);
+          if (k + (kTurned ? 8 : 1) < keys) other = is_kept(i + (kTurned ? 8 : 1));
+        }
+      }
+      g[kTurned ? j : 2 * j] = one ? factor : 0.0f;
+      g[kTurned ? j + 2 : 2 * j + 1] = other ? factor : 0.0f;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ bool is_kept(int64_t i) const {
+    return kept[i >> 3] >> (i & 7) & 1;
+  }
+  // What takes no part may be anything, infinity and NaN included.
+  __device__ __forceinline__ void with_term(float& score, float t) const {
+    score = taken && t != 0 ? -INFINITY : score + t;
+  }
+  // What is added to a score, in the unit of exponents.
+  __device__ __forceinline__ float term(int64_t at) const {
+    if (taken) return taken[at] ? 0.0f : -INFINITY;
+    return load(added[at]) * kLog2e;
   }
 };
 
@@ -56,6 +111,7 @@ struct Problem {
   bool mask_is_bool;
   int64_t mask_strides[4];
   const uint8_t* kept;
+  const int2 *key_spans, *query_spans;
   T* out;
   float* log_sum;
   const T* dout;
@@ -64,20 +120,27 @@ struct Problem {
 
   __device__ Scores<T> scores(int b, int h) const {
     const int64_t at = b * mask_strides[0] + h * mask_strides[1];
-    Scores<T> s{queries,
-                keys,
-                causal,
-                scale * kLog2e,
-                nullptr,
-                nullptr,
-                mask_strides[2],
-                mask_strides[3],
-                kept,
-                (static_cast<int64_t>(b) * heads + h) * queries * static_cast<int64_t>(keys),
-                factor};
+    Scores<T> s;
+    s.queries = queries;
+    s.keys = keys;
+    s.causal = causal;
+    s.scale = scale * kLog2e;
+    s.taken = nullptr;
+    s.added = nullptr;
+    s.row = mask_strides[2];
+    s.column = mask_strides[3];
+    s.kept = kept;
+    s.first = (static_cast<int64_t>(b) * heads + h) * queries * static_cast<int64_t>(keys);
+    s.factor = factor;
+    s.whole_bytes = keys % 8 == 0;
+    s.spans = key_spans;
     if (mask && mask_is_bool) s.taken = static_cast<const bool*>(mask) + at;
     if (mask && !mask_is_bool) s.added = static_cast<const T*>(mask) + at;
     return s;
+  }
+  // Whether a tile has places that are not there, or keys after their queries.
+  __device__ bool is_edge(int q, int rows, int k, int columns) const {
+    return key_spans || q + rows > queries || k + columns > keys || (causal && k + columns - 1 > q);
   }
   __device__ int key_head(int h) const { return h / (heads / key_heads); }
   __device__ TileSource<T> matrix(const HeadMatrices& m, int b, int h, int rows, int columns,
@@ -152,6 +215,22 @@ struct Block {
   }
 };
 
+// What the rows of a block take part with, of `count` others, from a multiple of kStep on.
+template <int kStep>
+__device__ __forceinline__ int2 all_of(const int2* spans, int first, int rows, int count) {
+  if (!spans) return {0, count};
+  int2 all{count, 0};
+  const int last = min(first + kRows, rows);
+  for (int r = first; r < last; ++r) {
+    const int2 own = spans[r];
+    if (own.x >= own.y) continue;
+    all.x = min(all.x, own.x);
+    all.y = max(all.y, own.y);
+  }
+  all.x = all.x / kStep * kStep;
+  return all;
+}
+
 __device__ __forceinline__ int row_of_thread() {
   return static_cast<int>(threadIdx.x) / kWarp * 16 + static_cast<int>(threadIdx.x) % kWarp / 4;
 }
@@ -161,41 +240,52 @@ __device__ __forceinline__ int warp_row() {
 
 // --- forward ---
 
-// Exponents of a tile with their running maximum and sum: makes weights of them, and gives by what
-// all that was summed before shrinks.
+// 2^x; results below the least normal number are 0.
+__device__ __forceinline__ float power(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// Products of a tile, with the running maximum and sum of their exponents: makes weights of them,
+// and gives by what all that was summed before shrinks.
 template <class T, int kGroups>
 __device__ __forceinline__ void to_weights(float (&s)[kGroups][4], const Scores<T>& scores, int q,
-                                           int k, float (&high)[2], float (&sum)[2],
+                                           int k, bool edge, float (&high)[2], float (&sum)[2],
                                            float (&shrink)[2]) {
-  float most[2] = {high[0], high[1]};
+  if (edge) {
+#pragma unroll
+    for (int n = 0; n < kGroups; ++n) scores.template exponents<false, true>(s[n], q, k + 8 * n);
+  } else {
+#pragma unroll
+    for (int n = 0; n < kGroups; ++n) scores.template exponents<false, false>(s[n], q, k + 8 * n);
+  }
+  float most[2] = {high[0], high[1]}, base[2];
 #pragma unroll
   for (int n = 0; n < kGroups; ++n)
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      s[n][e] = scores.exponent(s[n][e], q + e / 2 * 8, k + 8 * n + e % 2);
-      most[e / 2] = fmaxf(most[e / 2], s[n][e]);
-    }
-  float base[2];
+    for (int e = 0; e < 4; ++e) most[e / 2] = fmaxf(most[e / 2], s[n][e]);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     most[i] = row_reduce(most[i], [](float a, float b) { return fmaxf(a, b); });
     base[i] = most[i] == -INFINITY ? 0.0f : most[i];
-    shrink[i] = exp2f(high[i] - base[i]);
+    shrink[i] = power(high[i] - base[i]);
     high[i] = most[i];
     sum[i] *= shrink[i];
   }
 #pragma unroll
-  for (int n = 0; n < kGroups; ++n)
+  for (int n = 0; n < kGroups; ++n) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      s[n][e] = exp2f(s[n][e] - base[e / 2]);
+      s[n][e] = power(s[n][e] - base[e / 2]);
       sum[e / 2] += s[n][e];
     }
-  if (!scores.kept) return;
+    if (!scores.kept) continue;
+    float growth[4];
+    scores.template growths<false>(growth, q, k + 8 * n);
 #pragma unroll
-  for (int n = 0; n < kGroups; ++n)
-#pragma unroll
-    for (int e = 0; e < 4; ++e) s[n][e] *= scores.growth(q + e / 2 * 8, k + 8 * n + e % 2);
+    for (int e = 0; e < 4; ++e) s[n][e] *= growth[e];
+  }
 }
 
 template <class T, int D, int kKeys>
@@ -209,17 +299,18 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(const __grid_constant
   const int b = block.b, h = block.h, kh = a.key_head(h);
   const TileSource<T> keys = a.keys_of(b, kh), values = a.values_of(b, kh);
   const Scores<T> scores = a.scores(b, h);
-  const int end = a.causal ? min(a.keys, block.first + kRows) : a.keys;
+  const int2 span = all_of<kKeys>(a.key_spans, block.first, a.queries, a.keys);
+  const int end = a.causal ? min(span.y, block.first + kRows) : span.y;
   const int q = block.first + row_of_thread(), column = static_cast<int>(threadIdx.x) % 4 * 2;
 
   load_tile<T, D, kRows, kThreads>(query, a.queries_of(b, h), block.first);
-  load_tile<T, D, kKeys, kThreads>(key, keys, 0);
+  load_tile<T, D, kKeys, kThreads>(key, keys, span.x);
   end_copies();
-  load_tile<T, D, kKeys, kThreads>(value, values, 0);
+  load_tile<T, D, kKeys, kThreads>(value, values, span.x);
   end_copies();
   float out[D / 8][4] = {};
   float high[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
-  for (int k = 0; k < end; k += kKeys) {
+  for (int k = span.x; k < end; k += kKeys) {
     wait_copies<1>();
     __syncthreads();  // the keys are there
     float s[kKeys / 8][4] = {};
@@ -228,7 +319,8 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(const __grid_constant
     if (k + kKeys < end) load_tile<T, D, kKeys, kThreads>(key, keys, k + kKeys);
     end_copies();
     float shrink[2];
-    to_weights(s, scores, q, k + column, high, sum, shrink);
+    to_weights(s, scores, q, k + column, a.is_edge(block.first, kRows, k, kKeys), high, sum,
+               shrink);
 #pragma unroll
     for (int n = 0; n < D / 8; ++n)
 #pragma unroll
@@ -244,10 +336,11 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(const __grid_constant
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     sum[i] = row_reduce(sum[i], [](float x, float y) { return x + y; });
-    inverse[i] = 1 / sum[i];
+    // Without a key the sum is 0, and the result no number.
+    const bool none = a.key_spans && sum[i] == 0;
+    inverse[i] = none ? 0.0f : 1 / sum[i];
     if (column == 0 && q + 8 * i < a.queries)
-      a.log_sum[a.sum_at(b, h) + q + 8 * i] = (high[i] + log2f(sum[i])) * kLn2;
-    // Without a key all weights are 0, and 0 times infinity is no number.
+      a.log_sum[a.sum_at(b, h) + q + 8 * i] = none ? 0.0f : (high[i] + log2f(sum[i])) * kLn2;
   }
   write_rows<T, D>(a.out + a.out_at(b, h), static_cast<int64_t>(a.heads) * a.value_size, q,
                    a.queries, a.value_size, out, inverse[0], inverse[1]);
@@ -272,16 +365,26 @@ __global__ void __launch_bounds__(kThreads) delta_kernel(const __grid_constant__
   }
 }
 
-// The gradient of the exponents' tile, from products s of query and key and d of dout and value, of
-// which it makes the weights that were kept and the gradient of the products.
-template <class T>
-__device__ __forceinline__ void through_weight(float& s, float& d, const Scores<T>& scores, int q,
-                                               int k, float log_sum, float delta) {
-  const float weight = exp2f(scores.exponent(s, q, k) - log_sum * kLog2e);
-  float growth = 1;
-  if (scores.kept) growth = scores.growth(q, k);
-  s = weight * growth;
-  d = weight * (d * growth - delta);
+// Of products s of query and key, and d of dout and value, makes the weights that were kept and the
+// gradients of the scores; four of each, as Scores has them.
+template <bool kTurned, class T>
+__device__ __forceinline__ void through_weights(float (&s)[4], float (&d)[4],
+                                                const Scores<T>& scores, int q, int k, bool edge,
+                                                const float (&log_sum)[2],
+                                                const float (&delta)[2]) {
+  if (edge)
+    scores.template exponents<kTurned, true>(s, q, k);
+  else
+    scores.template exponents<kTurned, false>(s, q, k);
+  float growth[4] = {1, 1, 1, 1};
+  if (scores.kept) scores.template growths<kTurned>(growth, q, k);
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    const int i = kTurned ? e % 2 : e / 2;
+    const float weight = power(s[e] - log_sum[i]);
+    s[e] = weight * growth[e];
+    d[e] = weight * (d[e] * growth[e] - delta[i]);
+  }
 }
 
 template <class T, int D, int kKeys>
@@ -296,24 +399,25 @@ __global__ void __launch_bounds__(kThreads) dquery_kernel(const __grid_constant_
   const int b = block.b, h = block.h, kh = a.key_head(h);
   const TileSource<T> keys = a.keys_of(b, kh), values = a.values_of(b, kh);
   const Scores<T> scores = a.scores(b, h);
-  const int end = a.causal ? min(a.keys, block.first + kRows) : a.keys;
+  const int2 span = all_of<kKeys>(a.key_spans, block.first, a.queries, a.keys);
+  const int end = a.causal ? min(span.y, block.first + kRows) : span.y;
   const int q = block.first + row_of_thread(), column = static_cast<int>(threadIdx.x) % 4 * 2;
 
   load_tile<T, D, kRows, kThreads>(query, a.queries_of(b, h), block.first);
   load_tile<T, D, kRows, kThreads>(dout, a.dout_of(b, h), block.first);
-  load_tile<T, D, kKeys, kThreads>(value, values, 0);
+  load_tile<T, D, kKeys, kThreads>(value, values, span.x);
   end_copies();
-  load_tile<T, D, kKeys, kThreads>(key, keys, 0);
+  load_tile<T, D, kKeys, kThreads>(key, keys, span.x);
   end_copies();
   float log_sum[2], delta[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const bool there = q + 8 * i < a.queries;
-    log_sum[i] = there ? a.log_sum[a.sum_at(b, h) + q + 8 * i] : 0.0f;
+    log_sum[i] = there ? a.log_sum[a.sum_at(b, h) + q + 8 * i] * kLog2e : 0.0f;
     delta[i] = there ? a.delta[a.sum_at(b, h) + q + 8 * i] : 0.0f;
   }
   float grad[D / 8][4] = {};
-  for (int k = 0; k < end; k += kKeys) {
+  for (int k = span.x; k < end; k += kKeys) {
     wait_copies<1>();
     __syncthreads();  // the values are there
     float d[kKeys / 8][4] = {};
@@ -325,12 +429,10 @@ __global__ void __launch_bounds__(kThreads) dquery_kernel(const __grid_constant_
     __syncthreads();  // the keys are there
     float s[kKeys / 8][4] = {};
     add_by_rows<T, D, kKeys / 8>(s, query, warp_row(), key);
+    const bool edge = a.is_edge(block.first, kRows, k, kKeys);
 #pragma unroll
     for (int n = 0; n < kKeys / 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        through_weight(s[n][e], d[n][e], scores, q + e / 2 * 8, k + column + 8 * n + e % 2,
-                       log_sum[e / 2], delta[e / 2]);
+      through_weights<false>(s[n], d[n], scores, q, k + column + 8 * n, edge, log_sum, delta);
     add_result_times<T, D, kKeys / 8>(grad, d, key);
     __syncthreads();
     if (k + kKeys < end) load_tile<T, D, kKeys, kThreads>(key, keys, k + kKeys);
@@ -353,8 +455,9 @@ __global__ void __launch_bounds__(kThreads) dkey_kernel(const __grid_constant__ 
   const int b = block.b, kh = block.h, group = a.heads / a.key_heads;
   const int k = block.first + row_of_thread(), column = static_cast<int>(threadIdx.x) % 4 * 2;
   // Earlier queries take no part.
-  const int begin = a.causal ? block.first / kQueries * kQueries : 0;
-  const int tiles = begin < a.queries ? (a.queries - begin + kQueries - 1) / kQueries : 0;
+  const int2 span = all_of<kQueries>(a.query_spans, block.first, a.keys, a.queries);
+  const int begin = a.causal ? block.first / kQueries * kQueries : span.x;
+  const int tiles = begin < span.y ? (span.y - begin + kQueries - 1) / kQueries : 0;
   const int all = tiles * group;
   auto fetch = [&](int i) {
     if (i >= all) return end_copies();
@@ -379,17 +482,19 @@ __global__ void __launch_bounds__(kThreads) dkey_kernel(const __grid_constant__ 
     float s[kQueries / 8][4] = {}, d[kQueries / 8][4] = {};
     add_by_rows<T, D, kQueries / 8>(s, key, warp_row(), query);
     add_by_rows<T, D, kQueries / 8>(d, value, warp_row(), dout);
+    const bool edge = a.is_edge(q - column, kQueries, block.first, kRows);
+    const int64_t sums = a.sum_at(b, h);
 #pragma unroll
-    for (int n = 0; n < kQueries / 8; ++n)
+    for (int n = 0; n < kQueries / 8; ++n) {
+      float log_sum[2], delta[2];
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         const int own = q + 8 * n + c;
-        const bool there = own < a.queries;
-        const float log_sum = there ? a.log_sum[a.sum_at(b, h) + own] : 0.0f;
-        const float delta = there ? a.delta[a.sum_at(b, h) + own] : 0.0f;
-        through_weight(s[n][c], d[n][c], scores, own, k, log_sum, delta);
-        through_weight(s[n][c + 2], d[n][c + 2], scores, own, k + 8, log_sum, delta);
+        log_sum[c] = own < a.queries ? a.log_sum[sums + own] * kLog2e : 0.0f;
+        delta[c] = own < a.queries ? a.delta[sums + own] : 0.0f;
       }
+      through_weights<true>(s[n], d[n], scores, q + 8 * n, k, edge, log_sum, delta);
+    }
     add_result_times<T, D, kQueries / 8>(dvalue, s, dout);
     add_result_times<T, D, kQueries / 8>(dkey, d, query);
     __syncthreads();
@@ -435,6 +540,8 @@ Problem<T> problem_of(const Attention& a) {
   p.mask_is_bool = a.mask_is_bool;
   std::copy_n(a.mask_strides, 4, p.mask_strides);
   p.kept = a.kept;
+  p.key_spans = a.key_spans;
+  p.query_spans = a.query_spans;
   return p;
 }
 

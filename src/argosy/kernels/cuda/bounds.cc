@@ -1,7 +1,6 @@
 #include "argosy/kernels/cuda/bounds.h"
 
 #include <atomic>
-#include <string_view>
 
 namespace argosy::cuda {
 
@@ -15,17 +14,13 @@ bool take_finding(Finding& from, Finding* found) {
 }
 
 Error error_of(const Finding& found) {
-  // Nobody calls that op by its own name.
-  const std::string_view op =
-      found.op == std::string_view("take_slices") ? "gather, index_select" : found.op;
   ErrorKind kind = ErrorKind::invalid_argument;
   Message text;
-  text << '[' << op << "] ";
+  text << '[' << found.op << "] ";
   switch (found.named) {
     case Named::element:
-      kind = ErrorKind::index;
-      [[fallthrough]];
     case Named::corner:
+      kind = found.named == Named::corner ? ErrorKind::axis : ErrorKind::index;
       text << "index " << found.value << " is out of range for dimension " << found.detail
            << " of size " << found.bound
            << ". Do this: check the index; negative ones count from the end.";
@@ -59,6 +54,25 @@ Error error_of(const Finding& found) {
     case Named::argmax:
       text << "argmax must be below " << found.bound << ", got " << found.value
            << ". Do this: pass what roi_pool gave.";
+      break;
+    case Named::leaf:
+      text << "label " << found.value << " is out of range: there are " << found.bound
+           << " classes. Do this: check num_classes, or the labels.";
+      break;
+    case Named::cluster:
+      return Error(kind, (Message() << "label values should be in [0, n_classes - 1] [" << found.op
+                                    << "], got " << found.value << " with " << found.bound
+                                    << " classes. Do this: check n_classes, or the labels.")
+                             .str());
+    case Named::symbol:
+      text << "label " << found.value << " is out of range: there are " << found.bound
+           << " classes. Do this: check the labels; the blank counts as a class.";
+      break;
+    case Named::input_length:
+    case Named::label_length:
+      text << (found.named == Named::input_length ? "input_lengths[" : "label_lengths[")
+           << found.detail << "] is out of range: expected 0 to " << found.bound << ", got "
+           << found.value << ". Do this: check the lengths against the padded sizes.";
       break;
   }
   return Error(kind, text.str());

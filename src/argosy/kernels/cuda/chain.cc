@@ -42,6 +42,7 @@ bool is_spread(const View& v) {
 struct Range {
   uintptr_t begin, end;
   bool meets(const Range& o) const { return begin < o.end && o.begin < end; }
+  bool within(const Range& o) const { return o.begin <= begin && end <= o.end; }
 };
 Range range_of(const View& v, uint8_t size) {
   int64_t low = 0, high = 1;
@@ -78,6 +79,7 @@ class Grouping {
   struct Addition {
     std::vector<ChainGroup::Source> sources;
     Operands operands;
+    std::vector<size_t> gone;  // operands whose memory it takes
   };
 
   // Appends the step, if it may run with those before it. The first of a group always may.
@@ -91,7 +93,7 @@ class Grouping {
     }
     if (!first && (alone_ || open_.size() == kMostSteps || !same_shape(s.result(), shape())))
       return false;
-    std::optional<Addition> added = addition(s);
+    std::optional<Addition> added = addition(i);
     if (!added) {
       if (!first) return false;
       alone_ = true;  // what it reads and writes overlaps: left to its kernel
@@ -101,6 +103,7 @@ class Grouping {
     if (!first && operands_with(*added) > kChainOperands) return false;
     open_.operands.insert(open_.operands.end(), added->operands.begin(), added->operands.end());
     open_.sources.insert(open_.sources.end(), added->sources.begin(), added->sources.end());
+    for (const size_t o : added->gone) open_.operands[o].gone = true;
     write(s, static_cast<int>(i - open_.begin));
     open_.end = i + 1;
     return true;
@@ -108,7 +111,8 @@ class Grouping {
 
   const View& shape() const { return steps_[open_.begin].result(); }
 
-  std::optional<Addition> addition(const ChainStep& s) const {
+  std::optional<Addition> addition(size_t i) const {
+    const ChainStep& s = steps_[i];
     Addition added;
     const int inputs = s.op->inputs;
     const View& y = s.result();
@@ -124,7 +128,7 @@ class Grouping {
       ChainGroup::Source source;
       for (size_t o = 0; o < open_.operands.size(); ++o) {
         const ChainGroup::Operand& at = open_.operands[o];
-        if (at.written_by < 0) continue;
+        if (at.written_by < 0 || at.gone) continue;
         if (same_place(*at.view, at.size, x, size))
           source.step = at.written_by;
         else if (range_of(*at.view, at.size).meets(read))
@@ -133,11 +137,32 @@ class Grouping {
       if (source.step < 0) source.operand = operand_of(added, x, s.op->types[k], size);
       added.sources.push_back(source);
     }
-    for (const Operands* list : {&open_.operands, static_cast<const Operands*>(&added.operands)})
-      for (const ChainGroup::Operand& at : *list)
-        if (!same_place(*at.view, at.size, y, y_size) && range_of(*at.view, at.size).meets(written))
-          return {};
+    const auto in_the_way = [&](const ChainGroup::Operand& at) {
+      return !at.gone && !same_place(*at.view, at.size, y, y_size) &&
+             range_of(*at.view, at.size).meets(written);
+    };
+    if (std::ranges::any_of(added.operands, in_the_way)) return {};
+    for (size_t o = 0; o < open_.operands.size(); ++o) {
+      if (!in_the_way(open_.operands[o])) continue;
+      if (!is_over(open_.operands[o], i)) return {};
+      added.gone.push_back(o);
+    }
     return added;
+  }
+
+  // Whether the operand is a result that nobody reads any more when step i has written over it.
+  bool is_over(const ChainGroup::Operand& at, size_t i) const {
+    if (at.read || !steps_[open_.begin + static_cast<size_t>(at.written_by)].unread) return false;
+    const uint8_t size = steps_[i].op->sizes[steps_[i].op->inputs];
+    const Range range = range_of(*at.view, at.size), written = range_of(steps_[i].result(), size);
+    const auto bytes = static_cast<uintptr_t>(count_of(steps_[i].result()) * size);
+    if (written.end - written.begin != bytes) return false;  // there are gaps
+    for (size_t later = i + 1; later < steps_.size(); ++later)
+      for (int k = 0; k < steps_[later].op->inputs; ++k) {
+        const Range read = range_of(steps_[later].operands[k], steps_[later].op->sizes[k]);
+        if (read.meets(range) && !read.within(written)) return false;
+      }
+    return true;
   }
 
   // The number of the operand that is read there, as that type; a new one if there is none.
@@ -158,7 +183,7 @@ class Grouping {
     const uint8_t size = s.op->sizes[s.op->inputs];
     const char* type = s.op->types[s.op->inputs];
     for (ChainGroup::Operand& at : open_.operands)
-      if (at.written_by >= 0 && same_place(*at.view, at.size, s.result(), size)) {
+      if (at.written_by >= 0 && !at.gone && same_place(*at.view, at.size, s.result(), size)) {
         at.written_by = step;
         at.type = type;
         return;
@@ -169,7 +194,8 @@ class Grouping {
   int operands_with(const Addition& added) const {
     int count = static_cast<int>(added.operands.size()) + 1;
     for (const ChainGroup::Operand& at : open_.operands)
-      count += at.read || !steps_[open_.begin + static_cast<size_t>(at.written_by)].unread;
+      count +=
+          at.read || (!at.gone && !steps_[open_.begin + static_cast<size_t>(at.written_by)].unread);
     return count;
   }
 
@@ -205,9 +231,9 @@ class Grouping {
     for (size_t o = 0; o < open_.operands.size(); ++o) {
       ChainGroup::Operand& at = open_.operands[o];
       const bool written = at.written_by >= 0;
-      const bool unread = written &&
-                          steps_[open_.begin + static_cast<size_t>(at.written_by)].unread &&
-                          !read_later(at);
+      const bool unread =
+          at.gone || (written && steps_[open_.begin + static_cast<size_t>(at.written_by)].unread &&
+                      !read_later(at));
       if (unread) continue;
       number[o] = static_cast<int>(kept.size());
       kept.push_back(at);

@@ -54,6 +54,7 @@ struct ChainGroup {
     int form = 0;
     bool read = false;
     int written_by = -1;  // the step, from `begin`
+    bool gone = false;    // an unread result whose memory has another's elements by now
   };
   // Where a step's input comes from.
   struct Source {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "argosy/base/log.h"
 #include "argosy/kernels/cuda/nvrtc.h"
@@ -108,6 +109,20 @@ uint64_t chain_launches() {
 }
 
 void ChainRecorder::run() {
+  for (ChainStep& s : steps_) s.unread = false;
+  finish();
+}
+
+void ChainRecorder::try_run() noexcept {
+  try {
+    run();
+  } catch (...) {
+    failed_ = std::current_exception();
+  }
+}
+
+void ChainRecorder::finish() {
+  if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
   if (steps_.empty()) return;
   struct Paused {
     ChainRecorder* const before = chain_recorder;

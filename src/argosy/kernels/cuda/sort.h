@@ -52,5 +52,7 @@ void group_equal(cudaStream_t stream, DType dtype, const void* x, int64_t n, boo
 void write_groups(cudaStream_t stream, DType dtype, const void* x, int64_t n, const uint32_t* order,
                   const uint32_t* group, int64_t groups, void* values, DType index_dtype,
                   void* first, void* inverse, void* counts);
+// numbers[i] = numbers[i] * n + ranks[i]: in the order of the pairs. All are below n < 2^31.
+void pair_ranks(cudaStream_t stream, int64_t* numbers, const int64_t* ranks, int64_t n);
 
 }  // namespace argosy::cuda

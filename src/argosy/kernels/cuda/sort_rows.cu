@@ -180,6 +180,12 @@ __global__ void give_counts(const uint32_t* starts, int64_t n, int64_t groups, D
     put_integer(counts, index_dtype, g, (g + 1 < groups ? starts[g + 1] : n) - starts[g]);
 }
 
+__global__ void pair_kernel(int64_t* numbers, const int64_t* ranks, int64_t n) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step)
+    numbers[i] = numbers[i] * n + ranks[i];
+}
+
 }  // namespace
 
 void mode_rows(cudaStream_t stream, DType dtype, const void* x, void* values, int64_t* index,
@@ -248,6 +254,12 @@ void write_groups(cudaStream_t stream, DType dtype, const void* x, int64_t n, co
   if (!counts) return;
   give_counts<<<grid(groups, 256), 256, 0, stream>>>(starts.data<uint32_t>(), n, groups,
                                                      index_dtype, counts);
+  ARGOSY_CUDA_LAUNCHED();
+}
+
+void pair_ranks(cudaStream_t stream, int64_t* numbers, const int64_t* ranks, int64_t n) {
+  if (n == 0) return;
+  pair_kernel<<<grid(n, 256), 256, 0, stream>>>(numbers, ranks, n);
   ARGOSY_CUDA_LAUNCHED();
 }
 

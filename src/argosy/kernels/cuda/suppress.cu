@@ -65,9 +65,11 @@ __device__ int by_kept(const List<T>& list, int64_t n, T limit, T more, uint32_t
 
 // Where the limit falls: each box against all that are kept, by the limit of then.
 template <class T>
-__device__ int by_box(const List<T>& list, int64_t n, T limit, T more, T eta, int32_t* kept) {
+__device__ int by_box(const List<T>& list, int64_t n, T limit, T more, T eta, const bool* left_out,
+                      int32_t* kept) {
   int found = 0;
   for (int64_t i = 0; i < n; ++i) {
+    if (left_out && left_out[i]) continue;  // of all threads alike
     const Box<T> box = list[i];
     bool near = false;
     for (int k = static_cast<int>(threadIdx.x); k < found && !near; k += blockDim.x)
@@ -94,12 +96,18 @@ __global__ void __launch_bounds__(kThreads)
   else
     list.boxes += first;
   kept += l * c.most;
+  const bool* left_out = c.left_out ? c.left_out + l * c.most + first : nullptr;
   int found;
   if (eta < T(1)) {
-    found = by_box(list, n, limit, more, eta, kept);
+    found = by_box(list, n, limit, more, eta, left_out, kept);
   } else {
     uint32_t* gone = gone_global ? gone_global + l * words : gone_shared;
-    for (int64_t i = threadIdx.x; i < words; i += blockDim.x) gone[i] = 0;
+    for (int64_t i = threadIdx.x; i < words; i += blockDim.x) {
+      uint32_t bits = 0;
+      for (int64_t j = i * 32; left_out && j < n && j < i * 32 + 32; ++j)
+        bits |= uint32_t{left_out[j]} << (j % 32);
+      gone[i] = bits;
+    }
     __syncthreads();
     found = by_kept(list, n, limit, more, gone, kept);
   }

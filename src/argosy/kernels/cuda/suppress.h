@@ -21,6 +21,8 @@ struct Suppression {
   const uint32_t* order = nullptr;  // [lists, most]
   // Those of list l are first[l] .. first[l] + count[l]; without them all.
   const int32_t *first = nullptr, *count = nullptr;
+  // Boxes that are left out, as if they were not there: [lists, most], by place. Or null.
+  const bool* left_out = nullptr;
 };
 // kept [lists, most]: places in the list; kept_count [lists].
 void suppress(cudaStream_t stream, const Suppression& call, int32_t* kept, int32_t* kept_count);

@@ -6,6 +6,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/roi.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/detection/detection.h"
 
 // Suppression of boxes of all classes and images at once.
 namespace argosy::ops {
@@ -86,18 +87,6 @@ void picks_infer(InferContext& c, const Shape& images) {
 }
 
 // --- class by class ---
-
-struct MulticlassAttrs {
-  int64_t background_label = 0;
-  double score_threshold = 0;
-  int64_t nms_top_k = -1;
-  double nms_threshold = 0.3;
-  int64_t keep_top_k = -1;
-  double nms_eta = 1;
-  bool normalized = true;
-};
-ARGOSY_ATTRS(MulticlassAttrs, background_label, score_threshold, nms_top_k, nms_threshold,
-             keep_top_k, nms_eta, normalized)
 
 void multiclass_infer(InferContext& c, const MulticlassAttrs&) {
   const Tensor& rois_num = c.in[2];
@@ -217,20 +206,7 @@ ARGOSY_OP(multiclass_nms, MulticlassAttrs)
 
 // --- by lowering scores ---
 
-struct MatrixAttrs {
-  double score_threshold = 0;
-  double post_threshold = 0;
-  int64_t nms_top_k = -1;
-  int64_t keep_top_k = -1;
-  bool use_gaussian = false;
-  double gaussian_sigma = 2;
-  int64_t background_label = 0;
-  bool normalized = true;
-};
-ARGOSY_ATTRS(MatrixAttrs, score_threshold, post_threshold, nms_top_k, keep_top_k, use_gaussian,
-             gaussian_sigma, background_label, normalized)
-
-void matrix_infer(InferContext& c, const MatrixAttrs&) {
+void matrix_infer(InferContext& c, const MatrixNmsAttrs&) {
   check_boxes(c, false);
   picks_infer(c, {c.in[0].dim(0)});
 }
@@ -248,7 +224,7 @@ T overlap(const T* a, const T* b, T extra) {
 // How far the score of each of n boxes [n, 4], best first, is lowered by better ones. What is
 // itself overlapped counts for less.
 template <class T>
-std::vector<T> decays(const std::vector<T>& boxes, size_t n, const MatrixAttrs& a) {
+std::vector<T> decays(const std::vector<T>& boxes, size_t n, const MatrixNmsAttrs& a) {
   const T extra = a.normalized ? T(0) : T(1), sigma = static_cast<T>(a.gaussian_sigma);
   std::vector<T> decay(n, T(1)), most(n, T(0)), own(n);
   for (size_t j = 1; j < n; ++j) {
@@ -265,7 +241,7 @@ std::vector<T> decays(const std::vector<T>& boxes, size_t n, const MatrixAttrs& 
   return decay;
 }
 
-void matrix_run(KernelFrame& f, const MatrixAttrs& a) {
+void matrix_run(KernelFrame& f, const MatrixNmsAttrs& a) {
   const Tensor &boxes = f.in[0], &scores = f.in[1];
   const int64_t classes = scores.dim(1), count = boxes.dim(1);
   dispatch_types<float, double>(boxes.dtype(), [&]<class T>(T) {
@@ -299,7 +275,7 @@ void matrix_run(KernelFrame& f, const MatrixAttrs& a) {
   });
 }
 
-ARGOSY_OP(matrix_nms, MatrixAttrs)
+ARGOSY_OP(matrix_nms, MatrixNmsAttrs)
     .doc(
         "Suppression by lowering scores [N, classes, M] of bboxes [N, M, 4] that better ones "
         "overlap: by exp(-sigma overlap^2) with use_gaussian, else 1 - overlap. Results are those "

@@ -6,6 +6,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/roi.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/detection/detection.h"
 
 // Proposals of a region proposal network (arXiv:1506.01497).
 namespace argosy::ops {
@@ -15,16 +16,6 @@ using op::InferContext;
 using op::KernelFrame;
 
 constexpr DTypes kCoordinates = only(DType::float32) | only(DType::float64);
-
-struct ProposalAttrs {
-  int64_t pre_nms_top_n = 6000;
-  int64_t post_nms_top_n = 1000;
-  double nms_thresh = 0.5;
-  double min_size = 0.1;
-  double eta = 1;
-  bool pixel_offset = false;
-};
-ARGOSY_ATTRS(ProposalAttrs, pre_nms_top_n, post_nms_top_n, nms_thresh, min_size, eta, pixel_offset)
 
 void proposals_infer(InferContext& c, const ProposalAttrs&) {
   const Tensor &scores = c.in[0], &deltas = c.in[1], &sizes = c.in[2];

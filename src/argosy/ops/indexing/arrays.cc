@@ -6,6 +6,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/cumulative/cumulative.h"
+#include "argosy/ops/indexing/called.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -86,11 +87,12 @@ Tensor offsets_of(const char* op, const Tensor& x, std::span<const Tensor> indic
     const int64_t bad = cpu::index_offsets(offsets.data<int64_t>(), index.data<int64_t>(),
                                            index.numel(), x.dim(axis), x.strides()[axis], k > 0);
     if (bad >= 0)
-      Thrower{outside} & Message() << '[' << op << "] index " << index.data<int64_t>()[bad]
-                                   << " is out of range for dimension " << axis << " of size "
-                                   << x.dim(axis)
-                                   << ". Do this: check the index; negative ones count from the "
-                                      "end.";
+      Thrower{outside} & Message()
+                             << '[' << called_name(op) << "] index " << index.data<int64_t>()[bad]
+                             << " is out of range for dimension " << axis << " of size "
+                             << x.dim(axis)
+                             << ". Do this: check the index; negative ones count from the "
+                                "end.";
   }
   return offsets;
 }

@@ -7,6 +7,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
+#include "argosy/ops/indexing/called.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -259,8 +260,8 @@ void walk(const char* op, const Tensor& x, const Tensor& indices, int axis, F&& 
   for (int64_t i = 0; i < indices.numel(); ++i) {
     int64_t v = index[i];
     ARGOSY_CHECK(v >= -size && v < size, index)
-        << '[' << op << "] index " << v << " is out of range for dimension " << axis << " of size "
-        << size << ". Do this: check the index; negative ones count from the end.";
+        << '[' << called_name(op) << "] index " << v << " is out of range for dimension " << axis
+        << " of size " << size << ". Do this: check the index; negative ones count from the end.";
     fn(i, base + (v < 0 ? v + size : v) * step);
     for (int d = indices.rank() - 1; d >= 0; --d) {
       int64_t stride = d == axis ? 0 : x.strides()[d];
@@ -312,7 +313,7 @@ Tensor wide_index(const Tensor& index) {
 }
 
 void check_found(const char* op, int64_t bad, const Tensor& wide, int axis, int64_t size) {
-  ARGOSY_CHECK(bad < 0, index) << '[' << op << "] index " << wide.data<int64_t>()[bad]
+  ARGOSY_CHECK(bad < 0, index) << '[' << called_name(op) << "] index " << wide.data<int64_t>()[bad]
                                << " is out of range for dimension " << axis << " of size " << size
                                << ". Do this: check the index; negative ones count from the end.";
 }

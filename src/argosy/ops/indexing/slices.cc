@@ -1,6 +1,7 @@
 #include "argosy/kernels/cpu/copy.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/indexing/called.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -33,11 +34,8 @@ Tensor checked_index(const char* op, const Tensor& given, int axis, int64_t size
   if (bad >= 0) [[unlikely]] {
     const int64_t value =
         index.dtype() == DType::int64 ? index.data<int64_t>()[bad] : index.data<int32_t>()[bad];
-    // Nobody calls the op by its own name.
-    const std::string_view called =
-        op == std::string_view("take_slices") ? "gather, index_select" : op;
-    ARGOSY_THROW(index) << '[' << called << "] index " << value << " is out of range for dimension "
-                        << axis << " of size " << size
+    ARGOSY_THROW(index) << '[' << called_name(op) << "] index " << value
+                        << " is out of range for dimension " << axis << " of size " << size
                         << ". Do this: check the index; negative ones count from the end.";
   }
   return index;

@@ -294,12 +294,6 @@ ARGOSY_OP(ctc_loss, CtcAttrs)
 
 // --- RNN-T ---
 
-struct RnntRowsAttrs {
-  int64_t blank = 0;
-  double fastemit_lambda = 0;
-};
-ARGOSY_ATTRS(RnntRowsAttrs, blank, fastemit_lambda)
-
 void rnnt_rows_infer(InferContext& c, const RnntRowsAttrs& a) {
   const Tensor &x = c.in[0], &labels = c.in[1];
   ARGOSY_CHECK(x.rank() == 4 && labels.rank() == 2, invalid_argument)

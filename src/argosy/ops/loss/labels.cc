@@ -4,6 +4,7 @@
 #include "argosy/kernels/cpu/rows.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
+#include "argosy/ops/indexing/called.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -40,8 +41,8 @@ void check_labels(const char* op, const Tensor& label, int64_t classes, int64_t 
   for (int64_t i = 0; i < label.numel(); ++i) {
     const int64_t v = label_at(label, i);
     ARGOSY_CHECK((0 <= v && v < classes) || v == ignore_index, index)
-        << '[' << op << "] label " << v << " is out of range: expected 0 <= label < " << classes
-        << " (the number of classes) or ignore_index " << ignore_index
+        << '[' << called_name(op) << "] label " << v << " is out of range: expected 0 <= label < "
+        << classes << " (the number of classes) or ignore_index " << ignore_index
         << ". Do this: check the labels and the size of the last layer.";
   }
 }

@@ -69,6 +69,12 @@ struct CtcRowsAttrs {
 };
 ARGOSY_ATTRS(CtcRowsAttrs, blank, norm_by_times, zero_infinity)
 
+struct RnntRowsAttrs {
+  int64_t blank = 0;
+  double fastemit_lambda = 0;
+};
+ARGOSY_ATTRS(RnntRowsAttrs, blank, fastemit_lambda)
+
 struct HsigmoidPathAttrs {
   int64_t num_classes = 2;
 };

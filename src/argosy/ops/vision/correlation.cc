@@ -6,6 +6,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/operands.h"
+#include "argosy/ops/vision/vision.h"
 
 // Cost volumes of optical flow: products of two images, one shifted against the other.
 namespace argosy::ops {
@@ -18,17 +19,6 @@ using op::KernelFrame;
 using op::Save;
 
 constexpr DTypes kWide = only(DType::float32) | only(DType::float64);
-
-struct CorrelationAttrs {
-  int64_t pad_size = 0;
-  int64_t kernel_size = 1;
-  int64_t max_displacement = 0;
-  int64_t stride1 = 1;
-  int64_t stride2 = 1;
-  int64_t corr_type_multiply = 1;
-};
-ARGOSY_ATTRS(CorrelationAttrs, pad_size, kernel_size, max_displacement, stride1, stride2,
-             corr_type_multiply)
 
 // How far shifts go to each side, counted in shifts.
 int64_t reach(const CorrelationAttrs& a) {
@@ -170,6 +160,9 @@ void correlate_back(const Geometry& g, const T* x, const T* y, const T* dout, T*
 
 void correlation_infer(InferContext& c, const CorrelationAttrs& a) {
   c.out[0].shape = volume_shape("correlation", c.in[0], c.in[1], a);
+  ARGOSY_CHECK(c.in[0].dtype() == c.in[1].dtype(), type)
+      << "[correlation] x and y must have one dtype, got " << c.in[0] << " and " << c.in[1]
+      << ". Do this: cast one of them with .astype(..).";
 }
 
 void correlation_run(KernelFrame& f, const CorrelationAttrs& a) {

@@ -7,6 +7,17 @@
 // Attributes of ops on images, and what their kernels of every device read of shapes.
 namespace argosy::ops {
 
+struct CorrelationAttrs {
+  int64_t pad_size = 0;
+  int64_t kernel_size = 1;
+  int64_t max_displacement = 0;
+  int64_t stride1 = 1;
+  int64_t stride2 = 1;
+  int64_t corr_type_multiply = 1;
+};
+ARGOSY_ATTRS(CorrelationAttrs, pad_size, kernel_size, max_displacement, stride1, stride2,
+             corr_type_multiply)
+
 struct InterpAttrs {
   op::IntArray size;          // empty: use scale
   std::vector<double> scale;  // one for each spatial axis, or one for all
