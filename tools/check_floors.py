@@ -28,6 +28,7 @@ FLOORS = (
     "_support _dtypes _op_names",
     "_generated",
     "device",
+    "_beside",
     "_programs",
     "_framework _recorder _backward _capturing",
     "tensor",

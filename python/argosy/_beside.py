@@ -10,9 +10,9 @@ def operand_of(values):
     """The first tensor of some arguments, or of a list or object with an `_operand` among them; None if there is
     none."""
     for value in values:
-        if isinstance(value, (list, tuple)) and value:
-            value = value[0]
-        if not isinstance(value, Tensor):
+        if isinstance(value, (list, tuple)):
+            value = next((v for v in value if isinstance(v, Tensor)), None)
+        elif not isinstance(value, Tensor):
             value = getattr(value, "_operand", None)
         if isinstance(value, Tensor):
             return value
@@ -54,3 +54,9 @@ def beside(function):
         return call_beside(operand, function, *args, **kwargs)
 
     return wrapper
+
+
+def zeros_beside(given, shape, dtype):
+    """Zeros on the place of a tensor, or of the first in a list."""
+    operand = operand_of([given]) if _core.devices() else None
+    return call_beside(operand, _core.ops.full, list(shape), 0.0, dtype)

@@ -128,13 +128,11 @@ def _resized(x, sizes, axes):
         return x
     for size, axis in zip(sizes, axes):
         have = x.shape[axis]
-        if have < 0 or isinstance(size, Tensor):  # known when the Program runs
-            x = tensor.concat([x, _zeros(x, axis, size)], axis)
+        late = have < 0 or isinstance(size, Tensor)  # known when the Program runs
+        if late or have < size:
+            x = tensor.concat([x, _zeros(x, axis, size if late else size - have)], axis)
+        if late or have > size:
             x = tensor.slice(x, [axis], [0], [size])
-        elif have > size:
-            x = tensor.slice(x, [axis], [0], [size])
-        elif have < size:
-            x = tensor.concat([x, _zeros(x, axis, size - have)], axis)
     return x
 
 

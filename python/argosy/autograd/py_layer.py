@@ -3,6 +3,7 @@
 import functools
 
 from argosy import _core
+from argosy._beside import zeros_beside
 from argosy._core import Tensor
 from argosy._support import is_operand, listed
 from argosy.autograd import saved_hooks
@@ -222,7 +223,7 @@ class PyLayer:
             grads = [next(arrived) if wanted else None for wanted in with_gradient]
             if ctx._materialize:
                 grads = [
-                    _core.ops.full(shape, 0.0, dtype) if g is None else g
+                    zeros_beside(grads, shape, dtype) if g is None else g
                     for g, (shape, dtype) in zip(grads, shapes)
                 ]
             if ctx._of_output_dtype:

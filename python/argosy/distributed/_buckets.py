@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy import tensor as tensors
+from argosy._beside import beside
 from argosy.autograd import no_grad
 
 from .communication import _calls
@@ -32,6 +33,7 @@ def in_buckets(items, limits):
     return [tensors for _, tensors in sorted(buckets, key=lambda bucket: bucket[0])]
 
 
+@beside
 def sum_rows(parameter, group, divisor):
     """Lets a gradient that has some rows only, or is None, have those of all processes, in their order and divided;
     repeated ones add up."""

@@ -6,6 +6,7 @@ import weakref
 
 from argosy import _backward, _core
 from argosy import tensor as tensors
+from argosy._beside import zeros_beside
 from argosy._framework import in_dynamic_mode
 from argosy.amp._state import as_called
 from argosy.autograd import no_grad
@@ -271,7 +272,7 @@ class Reducer:
         parameter, dtype = self._parameters[index], self._plan.dtypes[index]
         gradient = parameter.grad
         if gradient is None:
-            return tensors.zeros(parameter.shape, dtype)
+            return zeros_beside(parameter, parameter.shape, dtype)
         if gradient.is_selected_rows():
             gradient = parameter.grad = gradient.to_dense()
         if gradient.dtype != dtype:

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 
 from argosy import _core
+from argosy._beside import zeros_beside
 from argosy._capturing import (  # noqa: F401
     capturing,
     exact_numbers,
@@ -244,7 +245,7 @@ class _Split:
                         " before the optimizer's step()."
                     )
             dys = [
-                _core.ops.full(list(r.shape), 0.0, dtype) if dy is None else dy
+                zeros_beside(dys, r.shape, dtype) if dy is None else dy
                 for dy, r, (_, dtype) in zip(dys, tied_forms, self.forms)
             ]
             if _core.is_grad_enabled():

@@ -234,8 +234,7 @@ class CompiledStep:
         form = value, bool(batch)
         if self._rate is None or self._rate[0] != form:
             here = current.place
-            if batch:
-                _core.set_place(CPUPlace())
+            _core.set_place(CPUPlace() if batch else self._parameters[0].place)
             try:
                 self._rate = form, _core.to_tensor(value, "float64", True)
             finally:

@@ -131,3 +131,48 @@ def test_numbers_alone_in_a_captured_function():
     captured = argosy.jit.to_static(function, full_graph=True)
     for _ in range(3):
         assert captured(a).tolist() == function(a).tolist() == [32770.0, 32766.0]
+
+
+class _Two(argosy.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first * 2 + second * 3
+
+
+@pytest.mark.parametrize("function", [_Two.apply, argosy.jit.to_static(lambda x: (x * 2, x * 3))])
+def test_gradients_that_did_not_arrive(function):
+    x = argosy.ones([2], requires_grad=True)
+    with argosy.device_guard("cpu"):
+        function(x)[0].sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0] and x.grad.place == x.place
+
+
+def test_a_step_that_is_given_nothing():
+    net, x = nn.Linear(2, 2), argosy.ones([3, 2])
+    sgd = argosy.optimizer.SGD(0.1, parameters=net.parameters())
+    step = argosy.jit.compile_step(lambda: (net(x) ** 2).mean(), None, sgd)
+    with argosy.device_guard("cpu"):
+        losses = [step().item() for _ in range(3)]
+    assert losses[2] < losses[1] < losses[0]
+
+
+@pytest.mark.parametrize("averages", [False, True])
+def test_states_that_are_loaded(averages):
+    with argosy.device_guard("cpu"):
+        net = nn.Linear(2, 2)
+        if averages:
+            kept = argosy.incubate.ModelAverage(0.5, net.parameters(), 2, 4)
+        else:
+            sgd = argosy.optimizer.SGD(0.1, parameters=net.parameters())
+            kept = argosy.incubate.LookAhead(sgd, k=1)
+        net(argosy.ones([1, 2])).sum().backward()
+        kept.step()
+    kept.set_state_dict(kept.state_dict())  # on another device
+    kept.step()
+    if averages:
+        kept.apply(need_restore=False)
+    assert net.weight.place == argosy.CPUPlace()

@@ -6,6 +6,7 @@ import contextlib
 
 from argosy import _core
 from argosy import tensor as tensors
+from argosy._beside import beside
 from argosy._framework import in_dynamic_mode
 from argosy._support import check_choice, is_operand
 from argosy.autograd import no_grad
@@ -106,6 +107,7 @@ def one_each(what, name, values, group):
     return list(values)
 
 
+@beside
 def room_for(what, name, values, group, like):
     """Tensors to receive into: those of a list, filled with new ones like `like` if it is empty; the
     parts of a tensor."""

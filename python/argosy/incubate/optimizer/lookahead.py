@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._beside import call_beside
 from argosy._core import Tensor
 from argosy._programs.registry import program_of
 from argosy._support import unsupported
@@ -162,7 +163,9 @@ class LookAhead:
         for parameter in self._parameter_list:
             if parameter.name + _SLOW not in rest:
                 continue
-            value = tensor.to_tensor(rest.pop(parameter.name + _SLOW), dtype=parameter.dtype)
+            value = call_beside(
+                parameter, tensor.to_tensor, rest.pop(parameter.name + _SLOW), parameter.dtype
+            )
             if value.shape != parameter.shape:
                 raise ValueError(
                     f"[LookAhead] slow weights of {parameter.name}: expected the shape "

@@ -7,6 +7,7 @@ import contextlib
 import numpy as np
 
 from argosy import tensor
+from argosy._beside import call_beside
 from argosy._support import no_effect
 from argosy.autograd import no_grad
 
@@ -157,11 +158,14 @@ class ModelAverage:
     @staticmethod
     def _loaded(state, parameter, name):
         """A sum of a state; what Paddle keeps as a second part of the newest window is added to it."""
-        value = tensor.to_tensor(_entry(state, f"{parameter.name}_{name}_0"), dtype=parameter.dtype)
+
+        def read(part):
+            held = _entry(state, f"{parameter.name}_{part}_0")
+            return call_beside(parameter, tensor.to_tensor, held, parameter.dtype)
+
+        value = read(name)
         if name == "sum_1" and f"{parameter.name}_sum_2_0" in state:
-            value = value + tensor.to_tensor(
-                state[f"{parameter.name}_sum_2_0"], dtype=parameter.dtype
-            )
+            value = value + read("sum_2")
         if value.shape != parameter.shape:
             raise ValueError(
                 f"[ModelAverage] {name} of {parameter.name}: expected the shape {list(parameter.shape)}, "
