@@ -4,7 +4,7 @@ import operator
 from collections import namedtuple
 
 from argosy import _core
-from argosy._beside import beside
+from argosy._beside import beside, call_beside
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, REAL
@@ -144,11 +144,12 @@ def where(condition, x=None, y=None, name=None, *, out=None):
             f"[where] condition: expected a bool tensor, got {condition.dtype}. Do this: compare it"
             " with something, or cast it with .astype('bool')."
         )
-    if not _is_number(x) and not _is_number(y):
+    if _is_number(x) or _is_number(y):
+        x, y = _numbers_as_tensors(x, y, condition)
+    else:
         _check_mixed(x, y)
-    x, y = _same_dtype(x, y, condition)
-    result = _ops.where_select(condition, x, y)
-    return into(out, result)
+    x, y = _same_dtype(x, y)
+    return into(out, _ops.where_select(condition, x, y))
 
 
 where._takes_made_numbers = True
@@ -172,14 +173,17 @@ def _check_mixed(x, y):
 
 
 @beside
-def _same_dtype(x, y, condition=None):
-    """Two operands as tensors of their common dtype; Python numbers are weak. Two numbers come beside `condition`."""
+def _numbers_as_tensors(x, y, condition):
+    """Two operands as tensors, where one is a Python number, which is weak. Two numbers come beside `condition`."""
     if _is_number(x) and _is_number(y):
-        x, y = _core.to_tensor(x, None, True), _core.to_tensor(y, None, True)
+        return _core.to_tensor(x, None, True), _core.to_tensor(y, None, True)
     if _is_number(x):
-        x = _ops.add(_ops.zeros([], y.dtype), x)
-    if _is_number(y):
-        y = _ops.add(_ops.zeros([], x.dtype), y)
+        return _ops.add(_ops.zeros([], y.dtype), x), y
+    return x, _ops.add(_ops.zeros([], x.dtype), y)
+
+
+def _same_dtype(x, y):
+    """Two tensors in their common dtype."""
     if x.dtype != y.dtype:
         common = _ops.add(_ops.zeros([], x.dtype), _ops.zeros([], y.dtype)).dtype
         x, y = x.astype(common), y.astype(common)
@@ -208,7 +212,6 @@ def where_(condition, x, y, name=None):
 
 @method
 @alias(input="x")
-@beside
 def nonzero(x, as_tuple=False, *, out=None):
     """Places of the elements that are not 0, in the order of memory.
 
@@ -229,13 +232,12 @@ def nonzero(x, as_tuple=False, *, out=None):
     """
     need_tensor("nonzero", "x", x)
     mask = x if x.dtype == _core.bool else x.astype("bool")
+    number = None if x.ndim else call_beside(mask, _ops.zeros, [int(bool(mask)), 0], "int64")
     if out is not None:
-        places = _ops.mask_places(mask) if x.ndim else _ops.zeros([int(bool(mask)), 0], "int64")
-        into(out, places)
+        into(out, _ops.mask_places(mask) if x.ndim else number)
         return nonzero(x, True) if as_tuple else out
     if x.ndim == 0:
-        n = 1 if bool(mask) else 0
-        return tuple() if as_tuple else _ops.zeros([n, 0], "int64")
+        return tuple() if as_tuple else number
     return tuple(_ops.mask_indices(mask)) if as_tuple else _ops.mask_places(mask)
 
 

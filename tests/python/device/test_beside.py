@@ -81,6 +81,9 @@ def problem(example, called, made):
             except Exception as error:
                 if not part.exc_msg:
                     return f"{example.name}: {type(error).__name__}: {error}"
+    if any(part.exc_msg for part in parts):  # which a GPU raises where the host waits next
+        with contextlib.suppress(IndexError, ValueError):
+            argosy.device.synchronize(FIRST)
     return ""
 
 
