@@ -72,17 +72,20 @@ def complete(module):
 
     def __getattr__(name):
         missing = None
-        if own is not None:
-            try:
-                return own(name)
-            except AttributeError as error:
-                missing = error
-        if name in names(path):
-            value = find(*names(path)[name])
-        elif name in modules_in(path):
-            value = importlib.import_module(f"{path}.{name}")
-        else:
-            raise missing or AttributeError(f"module {path!r} has no attribute {name!r}")
+        try:
+            if own is not None:
+                try:
+                    return own(name)
+                except AttributeError as error:
+                    missing = error
+            if name in names(path):
+                value = find(*names(path)[name])
+            elif name in modules_in(path):
+                value = importlib.import_module(f"{path}.{name}")
+            else:
+                raise missing or AttributeError(f"module {path!r} has no attribute {name!r}")
+        finally:
+            missing = None  # its traceback has this frame, which would keep the callers' alive
         vars(module)[name] = value
         return value
 

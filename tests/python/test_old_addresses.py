@@ -1,6 +1,8 @@
 """Names below the public functions that programs use: results as Paddle 3.3.1 gives them."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -218,3 +220,21 @@ def test_words_are_counted():
     count = paddle.text.Imikolov.word_count
     assert count(None, ["a b", "b"]) == {"a": 1, "b": 2, "<s>": 2, "<e>": 2}
     assert count(None, ["a"], {"a": 1, "<s>": 0, "<e>": 0}) == {"a": 2, "<s>": 1, "<e>": 1}
+
+
+def test_a_name_that_is_missing_keeps_nothing_of_its_callers():
+    """What a caller holds goes when it returns: a group that was destroyed, say, whose store has a port."""
+
+    class Held:
+        pass
+
+    def look():
+        held = Held()
+        assert not hasattr(paddle, "no_such_name")
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert look()() is None
+    finally:
+        gc.enable()

@@ -15,7 +15,7 @@ import argosy as paddle
 import argosy.nn.functional as F
 from argosy import _core, nn
 
-pytestmark = pytest.mark.usefixtures("streamed")
+pytestmark = [pytest.mark.adds_device(unless="gpu"), pytest.mark.usefixtures("streamed")]
 on_a_gpu = pytest.mark.skipif(STREAMED, reason="is about a GPU's kernels")
 
 
