@@ -40,7 +40,7 @@ def said_by(params, default):
     try:
         rates = [p.optimize_attr["learning_rate"] for p in params]
         own = [p.regularizer for p in params]
-    except (AttributeError, KeyError, TypeError):  # plain tensors, and parameters that programs have changed
+    except (AttributeError, KeyError, TypeError):  # plain tensors, or what a program has set
         rates = [lr_scale(p) for p in params]
         own = [getattr(p, "regularizer", None) for p in params]
     said = own if own.count(None) < len(own) else ()
