@@ -97,7 +97,7 @@ def measure_argosy(name):
     step(*batch)
     peak = p.device.max_memory_allocated() - before
     # The plan again, by an executor that has none yet.
-    ((program, fetches),) = step.program_cache.values()
+    ((program, fetches, _),) = step.program_cache.values()
     feeds = [*batch, step._current_rate()]
     begin = time.thread_time()
     report, _ = _core.executor_plan(_core.executor_new(1), program, feeds, fetches, None)
