@@ -46,11 +46,17 @@ class Devices:
         self._precision = PrecisionType.Float32
 
     def _set_device(self, what, kind, index, precision):
-        if precision not in _DTYPES:
+        if not isinstance(precision, PrecisionType) or precision not in _DTYPES:
+            got = precision.name if isinstance(precision, PrecisionType) else precision
             unsupported(
-                what, "use Float32, Half or Bfloat16; a quantized model says itself where it computes"
-                " in 8 bits", precision_mode=(precision, PrecisionType.Float32),
+                what, "use PrecisionType.Float32, Half or Bfloat16; a quantized model says itself where it"
+                " computes in 8 bits", precision_mode=(got, "Float32"),
             )  # fmt: skip
+        if kind == "cpu" and index:
+            raise ValueError(
+                f"[{what}] device_id: there is one CPU, number 0, got {index}. Do this: leave it out, and"
+                " say how many threads compute by set_cpu_math_library_num_threads."
+            )
         self._device, self._device_index, self._precision = kind, index, precision
 
     def enable_use_gpu(
@@ -96,7 +102,7 @@ class Devices:
 
         Raises:
             TypeError: no text, or no number.
-            ValueError: a negative number.
+            ValueError: a negative number, or another CPU than number 0.
             NotImplementedError: PrecisionType.Int8.
 
         Example:

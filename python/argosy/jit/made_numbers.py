@@ -159,9 +159,8 @@ def _takes_numbers(function):
     """Whether a function of the library tells by itself what the number of a tensor is: those that are made from
     descriptions of ops do."""
     plain = getattr(function, "__func__", function)
-    return getattr(plain, "_takes_made_numbers", False) or getattr(
-        plain, "__module__", ""
-    ).startswith("argosy._generated")
+    module = getattr(plain, "__module__", None) or ""  # None: of a method that is bound in C++
+    return getattr(plain, "_takes_made_numbers", False) or module.startswith("argosy._generated")
 
 
 def taking_tensors(function):

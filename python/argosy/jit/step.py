@@ -28,7 +28,8 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
     whole; a later call only runs it. Python state that the model and the loss read (attributes, hooks, variables) is
     compared at each call: if it changed, the step is captured anew. So it is with what the optimizer is set to
     (weight decay, betas, rates of parameters, clipping). Buffers and optimizer state are updated in place, the learning
-    rate is asked of the optimizer at each call. Attributes that the model sets to tensors have those of the last step,
+    rate is asked of the optimizer at each call. Gradients (`.grad`) stay as they were, also those of tensors that the
+    optimizer does not update. Attributes that the model sets to tensors have those of the last step,
     without history. Parameters of a DataParallel layer are updated by gradients that are
     averaged over its processes, which are exchanged while others are computed.
 
@@ -119,6 +120,18 @@ class _Read:
     def changed(self):
         """Names of what is not."""
         return self.reads.changed() + ([] if self.numbers is None else self.numbers.changed())
+
+
+def _trained_by_others(program, parameters):
+    """(tensor, its gradient) of what a Program reads that needs gradients and is not the optimizer's, as the
+    discriminator is of a generator's: the step leaves these as they are. They are None while it is captured."""
+    own = set(map(id, parameters))
+    read = _core.program_read_tensors(program)
+    others = [t for t in read if t.is_leaf and not t.stop_gradient and id(t) not in own]
+    gradients = [t.grad for t in others]
+    for t in others:
+        t.grad = None  # else it would be added to
+    return list(zip(others, gradients))
 
 
 class CompiledStep:
@@ -253,6 +266,7 @@ class CompiledStep:
             inputs.append(_core.program_input(program, f"input_{i}", list(shape), v.dtype))
         rate = _core.program_input(program, "learning_rate", [], "float64")
         optimizer.clear_grad(set_to_zero=False)
+        others = []
         try:
             with noting() as exchanging, recording(program), optimizer._taking_rate(rate):
                 with noting_reads() as self._reads:
@@ -261,6 +275,7 @@ class CompiledStep:
                         self._left, extra = tensors_left([value])
                     finally:
                         self._written = self._reads.settle(put_back=False)
+                others = _trained_by_others(program, parameters)
                 _core.backward(value, None, False)
                 gradients = [(p, p.grad) for p in parameters]
                 _core.program_set_role(program, 2)
@@ -268,7 +283,7 @@ class CompiledStep:
                     optimizer.step()
                 _core.program_set_role(program, 0)
         finally:
-            for p, grad in zip(parameters, kept):
+            for p, grad in [*others, *zip(parameters, kept)]:
                 p.grad = grad
         for layer in exchanging:
             layer._begin_step()

@@ -37,10 +37,14 @@ def batch_of(group, params, make):
 
 def said_by(params, default):
     """What parameters say of their rates and regularizers, compared by ==: it may change between updates."""
-    attrs = [getattr(p, "optimize_attr", None) for p in params]
-    own = [getattr(p, "regularizer", None) for p in params]
-    coefficients = [getattr(r, "_coeff", None) for r in (default, *own) if r is not None]
-    rates = [a.get("learning_rate", 1.0) if a else 1.0 for a in attrs]
+    try:
+        rates = [p.optimize_attr["learning_rate"] for p in params]
+        own = [p.regularizer for p in params]
+    except (AttributeError, KeyError, TypeError):  # plain tensors, or what a program has set
+        rates = [lr_scale(p) for p in params]
+        own = [getattr(p, "regularizer", None) for p in params]
+    said = own if own.count(None) < len(own) else ()
+    coefficients = [getattr(r, "_coeff", None) for r in (default, *said) if r is not None]
     return rates, own, default, coefficients
 
 

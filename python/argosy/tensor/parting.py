@@ -119,7 +119,7 @@ def crop(x, shape=None, offsets=None, name=None):
         known = isinstance(n, int) and isinstance(start, int)
         rest = isinstance(n, int) and n == -1
         ends.append((size if size >= 0 else _END) if rest else start + n)
-        if known and (start < 0 or (0 <= size < ends[-1])):
+        if known and (start < 0 or n < -1 or 0 <= size < max(start, ends[-1])):
             raise ValueError(
                 f"(InvalidArgument) [crop] offsets {offsets} and shape {shape} reach outside x of shape "
                 f"{list(x.shape)}. Do this: use a smaller shape, or -1 for the rest."

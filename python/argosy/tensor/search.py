@@ -145,10 +145,10 @@ def where(condition, x=None, y=None, name=None, *, out=None):
             " with something, or cast it with .astype('bool')."
         )
     if _is_number(x) or _is_number(y):
-        x, y = _numbers_as_tensors(x, y, condition)
-    else:
+        x, y = _same_dtype(*_numbers_as_tensors(x, y, condition))
+    elif x.dtype != y.dtype:
         _check_mixed(x, y)
-    x, y = _same_dtype(x, y)
+        x, y = _same_dtype(x, y)
     return into(out, _ops.where_select(condition, x, y))
 
 
@@ -157,15 +157,15 @@ where._takes_made_numbers = True
 
 def _is_number(x):
     """Whether it is a Python number, or stands for one in a captured function."""
-    return not isinstance(x, Tensor) or getattr(x, "_stands_for_number", False)
+    return type(x) is not Tensor and (
+        not isinstance(x, Tensor) or getattr(x, "_stands_for_number", False)
+    )
 
 
 def _check_mixed(x, y):
     """Tensors of two dtypes mix if both are floating or one is complex."""
     both = x.dtype, y.dtype
-    if x.dtype != y.dtype and not (
-        all(dtype in REAL for dtype in both) or any(dtype in COMPLEX for dtype in both)
-    ):
+    if not (all(dtype in REAL for dtype in both) or any(dtype in COMPLEX for dtype in both)):
         raise _core.OperandError(
             f"(InvalidType) [where] operands of these dtypes do not mix: {x.dtype} and {y.dtype}."
             " Do this: convert one of them with .astype(..)."

@@ -322,6 +322,14 @@ def test_what_is_refused(images):
     config = Config(prefix)
     with pytest.raises(NotImplementedError, match=r"\[Config.enable_use_gpu\].*precision_mode"):
         config.enable_use_gpu(100, 0, PrecisionType.Int8)
+    with pytest.raises(
+        NotImplementedError, match=r"precision_mode .* got \[1\]. Do this: use Prec"
+    ):
+        config.enable_use_gpu(100, 0, [1])
+    with pytest.raises(
+        ValueError, match="there is one CPU, number 0, got 3. Do this: leave it out"
+    ):
+        config.enable_custom_device("cpu", 3)
     with pytest.raises(ValueError, match="device_id: expected 0 or more, got -1"):
         config.enable_use_gpu(100, -1)
     with pytest.raises(ValueError, match="there is no op 'no_such'"):

@@ -119,3 +119,15 @@ def test_the_largest_numbers_are_no_errors():
 
     largest = argosy.to_tensor([2**63 - 1])
     assert argosy.jit.to_static(f)(largest) == f(largest)
+
+
+def test_methods_that_name_no_module_are_captured():
+    def function(x):
+        y = (x * 2).detach()
+        return y * float(y.sum()) if y.is_contiguous() else y
+
+    captured = argosy.jit.to_static(function)
+    x = argosy.arange(3, dtype="float32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert captured(x).tolist() == function(x).tolist() == [0.0, 12.0, 24.0]

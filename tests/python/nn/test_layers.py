@@ -138,6 +138,7 @@ def test_norm_layers_without_parameters(rng):
     x = t(normal(rng, 2, 4, 3))
     assert nn.LayerNorm(3, elementwise_affine=False).weight is None
     assert nn.LayerNorm(3, bias=False).bias is None
+    assert nn.LayerNorm(np.int64(3)).weight.shape == [3]
     assert nn.GroupNorm(2, 4, affine=False).weight is None
     assert nn.InstanceNorm1D(4, weight_attr=False, bias_attr=False).scale is None
     close(nn.LayerNorm(3, weight_attr=False)(x), nn.LayerNorm(3)(x).numpy())

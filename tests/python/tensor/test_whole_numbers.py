@@ -109,3 +109,12 @@ def test_tensors_of_whole_numbers(call):
     for wrong in (T(1.5), [T(1.5)], T(float("nan"))):
         with pytest.raises(TypeError, match="expected a tensor of a whole number, got one of"):
             call(wrong)
+
+
+@pytest.mark.parametrize(
+    "shape, offsets", [([-2, 2], [0, 0]), ([-1, -1], [3, 0]), ([0, 1], [3, 0])]
+)
+def test_blocks_that_begin_or_end_outside(shape, offsets):
+    with pytest.raises(ValueError, match=r"\[crop\] offsets .* reach outside x of shape \[2, 3\]"):
+        argosy.crop(argosy.ones([2, 3]), shape, offsets)
+    assert argosy.crop(argosy.ones([2, 3]), [-1, 1], [2, 0]).shape == [0, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 import operator
 
 from argosy import _core
@@ -455,8 +456,8 @@ class LayerNorm(Layer):
         name=None,
     ):
         super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = [normalized_shape]
+        if isinstance(normalized_shape, numbers.Integral):  # NumPy's are, too
+            normalized_shape = [int(normalized_shape)]
         self._normalized_shape = list(normalized_shape)
         self._epsilon = epsilon
         self._device = device
