@@ -27,12 +27,6 @@ thread_local void* recording = nullptr;
 std::atomic<uint64_t> threads{0};
 thread_local const uint64_t this_thread = ++threads;
 constexpr uint64_t kSeveral = ~uint64_t{0};
-// How many threads have met a stream and not ended.
-std::atomic<uint64_t> living{0};
-struct Life {
-  Life() { living.fetch_add(1); }
-  ~Life() { living.fetch_sub(1); }
-};
 // In the child of a fork, where CUDA does not work.
 std::atomic<bool> forked{false};
 
@@ -517,28 +511,16 @@ cudaStream_t CudaDevice::stream(Stream stream) {
   check_process();
   use_gpu(stream.place.index);
   Line& line = line_of(stream);
-  if (line.thread.load(std::memory_order_acquire) != this_thread) [[unlikely]]
+  const uint64_t thread = line.thread.load(std::memory_order_acquire);
+  if (thread != this_thread && thread != kSeveral) [[unlikely]]
     join(line, this_thread);
   return line.cuda;
 }
 
-// A thread lives before it looks at the line, and who would record alone looks for the living after
-// it has put itself there: so one of two sees the other.
 void CudaDevice::join(Line& line, uint64_t thread) {
-  [[maybe_unused]] thread_local const Life life;
-  if (line.thread.load() == kSeveral) return;
   MutexLock lock(line.recorder);
-  const uint64_t other = line.thread.load();
-  line.thread.store(other && other != thread ? kSeveral : thread);
-}
-
-bool CudaDevice::is_alone(Line& line) {
-  const uint64_t thread = line.thread.load();
-  if (thread != kSeveral) return thread == this_thread;
-  line.thread.store(this_thread);
-  if (living.load() == 1) return true;  // the others have ended
-  line.thread.store(kSeveral);
-  return false;
+  const uint64_t other = line.thread.load(std::memory_order_relaxed);
+  line.thread.store(other ? kSeveral : thread, std::memory_order_release);
 }
 
 std::vector<CudaDevice::Line*> CudaDevice::lines_of(Place place) {
@@ -642,8 +624,8 @@ ARGOSY_UNCHECKED bool CudaDevice::begin_graph(Stream stream) {
   Line& line = line_of(stream);
   if (!line.recorder.try_lock()) return false;
   // Calls of other threads that forbid recording are none of its business.
-  if (!is_alone(line) ||
-      cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
+  const bool alone = line.thread.load(std::memory_order_relaxed) == this_thread;
+  if (!alone || cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
     line.recorder.unlock();
     cudaGetLastError();
     return false;

@@ -90,8 +90,7 @@ class CudaDevice final : public Device {
     const Stream stream;
     const cudaStream_t cuda;
     // The one thread that has enqueued here, by its number; 0: none yet. CUDA would record what any
-    // thread enqueues, so only that one may record, and another waits for its end once. Of several
-    // the last that lives is the one.
+    // thread enqueues, so only that one may record, and another waits for its end once.
     std::atomic<uint64_t> thread{0};
     Mutex recorder;  // held while `thread` records, and to change it
     Mutex mutex;
@@ -121,9 +120,6 @@ class CudaDevice final : public Device {
   std::vector<Line*> users_of(const void* block, size_t bytes, const Line* own);
   Line& line_of(Stream stream);
   static void join(Line& line, uint64_t thread);
-  // Is this the only thread that may enqueue there until the recorder is let go? REQUIRES: it is
-  // held.
-  static bool is_alone(Line& line);
   Line& add_line(Place place);
   Line& add_line(Place place, cudaStream_t cuda) ARGOSY_REQUIRES(mutex_);
   void check_place(Place place) const;

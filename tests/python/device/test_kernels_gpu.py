@@ -1,9 +1,6 @@
 """Kernels of the GPU in the shapes that decide how they run, beside the CPU's float32. Run with
 --device gpu."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -236,51 +233,3 @@ def test_steps_whose_kernels_take_scratch_run_as_graphs():
     want = [float(eager()) for _ in range(9)]
     np.testing.assert_allclose(losses, want[:4] + want[5:], rtol=3e-2, atol=3e-2)
     assert losses[-1] < losses[0]
-
-
-THREADS = """
-import threading
-import argosy as paddle
-from argosy import _core
-
-paddle.set_device("gpu:0")
-x = paddle.full([64], 0.5)
-
-def chain(x):
-    for _ in range(6):
-        x = paddle.tanh(x).cumsum()
-    return x.sum()
-
-def launches(rounds=6):
-    captured = paddle.jit.to_static(lambda x: chain(x))
-    before = _core.graph_launches()
-    values = [float(captured(x)) for _ in range(rounds)]
-    assert len(set(values)) == 1, values
-    return _core.graph_launches() - before
-
-def enqueue():
-    paddle.set_device("gpu:0")
-    float((x + 1).sum())
-
-lives, may_end = threading.Event(), threading.Event()
-
-def stay():
-    enqueue()
-    lives.set()
-    may_end.wait()
-
-threads = [threading.Thread(target=enqueue), threading.Thread(target=stay)]
-for t in threads:
-    t.start()
-lives.wait()
-threads[0].join()
-assert launches() == 0, "another thread may enqueue"
-may_end.set()
-threads[1].join()
-assert launches() > 0, "all others have ended"
-"""
-
-
-def test_threads_that_have_ended_keep_nobody_from_recording():
-    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]

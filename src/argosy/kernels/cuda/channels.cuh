@@ -397,7 +397,8 @@ __global__ void __launch_bounds__(256)
         *reinterpret_cast<Pack<T, P>*>(y + base + (r + u * step) * a.units) = raw[u];
       }
     };
-    for_rows<2>(static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y, step, a.length, rows);
+    for_rows<kBack ? 2 : 4>(static_cast<int64_t>(blockIdx.y) * blockDim.y + threadIdx.y, step,
+                            a.length, rows);
   }
 }
 

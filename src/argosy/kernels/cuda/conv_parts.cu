@@ -1,5 +1,4 @@
 #include "argosy/kernels/cuda/conv.h"
-#include "argosy/kernels/cuda/copy.h"
 #include "argosy/kernels/cuda/geometry.cuh"
 
 // What surrounds cuDNN's convolutions: bias, padding that is not the same on both sides, layouts.
@@ -229,33 +228,9 @@ void shift_places(cudaStream_t stream, DType dtype, const void* from, const int6
   });
 }
 
-namespace {
-
-// As a copy of strides, which takes eight elements of 16 bits at once.
-void turn(cudaStream_t stream, DType dtype, const void* from, void* to, int64_t batch, int64_t rows,
-          int64_t columns) {
-  View in, out;
-  in.data = const_cast<void*>(from);
-  out.data = to;
-  in.dtype = out.dtype = dtype;
-  in.rank = out.rank = 3;
-  const int64_t shape[] = {batch, columns, rows};
-  const int64_t of_in[] = {rows * columns, 1, columns}, of_out[] = {rows * columns, rows, 1};
-  for (int d = 0; d < 3; ++d) {
-    in.shape[d] = out.shape[d] = shape[d];
-    in.strides[d] = of_in[d];
-    out.strides[d] = of_out[d];
-  }
-  copy(stream, out, in);
-}
-
-}  // namespace
-
 void transpose_batched(cudaStream_t stream, DType dtype, const void* from, void* to, int64_t batch,
                        int64_t rows, int64_t columns) {
   if (batch == 0 || rows == 0 || columns == 0) return;
-  if (item_size(dtype) == 2 && rows % 8 == 0 && columns % 8 == 0 && std::min(rows, columns) > kThin)
-    return turn(stream, dtype, from, to, batch, rows, columns);
   const int64_t tiles = batch * ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
   with_width(item_size(dtype), [&]<class T>(Type<T>) {
     if constexpr (sizeof(T) <= 8) {
