@@ -272,14 +272,3 @@ def test_values_that_autograd_does_not_see_stay_on_the_gpu():
     got, text = _core.explain(lambda: _core.ops.with_values(x, x * 2))
     assert "with_values: ran cuda" in text, text
     np.testing.assert_array_equal(got.numpy(), np.full((3, 3), 2.0))
-
-
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_rows_of_tables_of_complex_numbers(dtype):
-    rng = np.random.default_rng(0)
-    table = (rng.standard_normal((9, 5)) + 1j * rng.standard_normal((9, 5))).astype(dtype)
-    ids = np.array([[0, 8], [3, 3]])
-    call = lambda: F.embedding(paddle.to_tensor(ids), paddle.to_tensor(table))  # noqa: E731
-    np.testing.assert_array_equal(call().numpy(), table[ids])
-    if not STREAMED:
-        assert "embedding: ran cuda" in _core.explain(call)[1]

@@ -28,7 +28,7 @@ void embedding_run(KernelFrame& f, const ops::EmbeddingAttrs& a) {
             a.padding_idx, item_size(weight.dtype()));
 }
 [[maybe_unused]] const bool embedding_added =
-    add_kernel<ops::EmbeddingAttrs>("embedding", embedding_run);
+    add_kernel<ops::EmbeddingAttrs>("embedding", table_match, embedding_run);
 
 void embedding_grad_run(KernelFrame& f, const ops::EmbeddingAttrs& a) {
   const Tensor &dy = f.in[1], &out = f.out[0];
