@@ -366,21 +366,6 @@ def test_captured_and_repeated():
         np.testing.assert_allclose(whitened(given(x)).numpy(), want, rtol=1e-9)
 
 
-def test_on_many_streams():
-    """More than handles are kept for."""
-    x = definite((60, 60), "float64")
-    want = np.linalg.cholesky(x)
-    for _ in range(2):
-        results = []
-        for _ in range(12):
-            stream = paddle.device.Stream()
-            with paddle.device.stream_guard(stream):
-                results.append(L.cholesky(given(x)))
-            stream.synchronize()
-        for got in results:
-            np.testing.assert_allclose(got.numpy(), want, rtol=1e-10, atol=1e-12)
-
-
 ON_THE_GPU = {
     "cholesky": lambda x: L.cholesky(x),
     "triangular_solve": lambda x: L.triangular_solve(x, x),

@@ -1,6 +1,5 @@
 #include "argosy/kernels/cuda/solver_handle.h"
 
-#include <algorithm>
 #include <climits>
 #include <mutex>
 
@@ -17,9 +16,7 @@ struct Owned {
 };
 
 // Handles that nobody uses. One belongs to a stream: what it keeps for itself is used in order.
-// Never destroyed: CUDA may be gone before the process ends. From kMostFree of a GPU on, a new
-// stream gets the oldest one.
-constexpr int64_t kMostFree = 8;
+// Never destroyed: CUDA may be gone before the process ends.
 struct Pool {
   std::mutex mutex;
   std::vector<Owned> free;
@@ -50,32 +47,24 @@ SolverHandle::SolverHandle(cudaStream_t stream, const char* op) : stream_(stream
     ARGOSY_CUSOLVER(solver().cusolverDnCreate(&parts_.handle));
     ARGOSY_CUSOLVER(solver().cusolverDnCreateParams(&parts_.params));
     ARGOSY_CUSOLVER(solver().cusolverDnCreateGesvdjInfo(&parts_.jacobi));
-    ARGOSY_CUDA(cudaEventCreateWithFlags(&parts_.done, cudaEventDisableTiming));
   }
   ARGOSY_CUSOLVER(solver().cusolverDnSetStream(parts_.handle, stream));
 }
 
 bool SolverHandle::take() {
-  {
-    std::lock_guard lock(pool().mutex);
-    std::vector<Owned>& free = pool().free;
-    const auto mine = [&](const Owned& one) { return one.device == device_; };
-    auto found = std::find_if(free.begin(), free.end(),
-                              [&](const Owned& one) { return mine(one) && one.stream == stream_; });
-    const bool of_stream = found != free.end();
-    if (!of_stream && std::count_if(free.begin(), free.end(), mine) >= kMostFree)
-      found = std::find_if(free.begin(), free.end(), mine);
-    if (found == free.end()) return false;
-    parts_ = found->parts;
-    free.erase(found);
-    if (of_stream) return true;
-  }
-  ARGOSY_CUDA(cudaStreamWaitEvent(stream_, parts_.done, 0));
-  return true;
+  std::lock_guard lock(pool().mutex);
+  std::vector<Owned>& free = pool().free;
+  for (Owned& one : free)
+    if (one.device == device_ && one.stream == stream_) {
+      parts_ = one.parts;
+      one = free.back();
+      free.pop_back();
+      return true;
+    }
+  return false;
 }
 
 SolverHandle::~SolverHandle() {
-  cudaEventRecord(parts_.done, stream_);
   std::lock_guard lock(pool().mutex);
   pool().free.push_back({device_, stream_, parts_});
 }

@@ -75,7 +75,6 @@ class SolverHandle {
     cusolverDnHandle_t handle = nullptr;
     cusolverDnParams_t params = nullptr;
     gesvdjInfo_t jacobi = nullptr;
-    cudaEvent_t done = nullptr;  // with what it was used for last
   };
 
  private:
