@@ -78,18 +78,6 @@ TEST(Bounds, ErrorsReadAsTheCpusDo) {
          "[roi_align] there is no image 2 among 2.");
   expect(finding(Named::argmax, "roi_pool_grad", 99, 36), ErrorKind::invalid_argument,
          "[roi_pool_grad] argmax must be below 36, got 99.");
-  expect(
-      finding(Named::leaf, "hsigmoid_loss", 5, 5), ErrorKind::invalid_argument,
-      "[hsigmoid_loss] label 5 is out of range: there are 5 classes. Do this: check num_classes");
-  expect(finding(Named::cluster, "adaptive_log_softmax_with_loss", 7, 5),
-         ErrorKind::invalid_argument,
-         "label values should be in [0, n_classes - 1] [adaptive_log_softmax_with_loss], got 7");
-  expect(finding(Named::symbol, "ctc_loss", 3, 3), ErrorKind::invalid_argument,
-         "[ctc_loss] label 3 is out of range: there are 3 classes.");
-  expect(finding(Named::input_length, "ctc_loss", 9, 4, 2), ErrorKind::invalid_argument,
-         "[ctc_loss] input_lengths[2] is out of range: expected 0 to 4, got 9.");
-  expect(finding(Named::label_length, "ctc_loss", -1, 4), ErrorKind::invalid_argument,
-         "[ctc_loss] label_lengths[0] is out of range: expected 0 to 4, got -1.");
 }
 
 }  // namespace

@@ -31,18 +31,6 @@ X = np.arange(12, dtype="float32").reshape(3, 4)
 BOXES = np.array([[0, 0, 2, 2], [1, 1, 3, 3]], "float32")
 SCORES = np.zeros((3, 4), "float32")
 
-
-def ctc(label=1, length=2):
-    return F.ctc_loss(paddle.zeros([4, 1, 3]), t([[1, label]], "int32"), index(4), index(length))
-
-
-def adaptive(label):
-    tails = [[paddle.ones([4, 2]), paddle.ones([2, 3])]]
-    return F.adaptive_log_softmax_with_loss(
-        t(X), index(0, 1, label), paddle.ones([4, 3]), tails, [2, 5]
-    )[0]
-
-
 # What is called, its error and what that says; `good` and `bad` are the index.
 CALLS = {
     "gather": (lambda i: paddle.gather(t(X), index(0, i)), 2, 3, IndexError, "index 3 is out of range for dimension 0 of size 3"),
@@ -74,11 +62,6 @@ CALLS = {
     "max_unpool2d, negative": (unpooled, 10, -1, ValueError, "index -1 is outside a plane"),
     "gather_tree": (lambda i: F.gather_tree(t([[[1, 2]], [[3, 4]]], "int64"), t([[[0, 0]], [[1, i]]], "int64")), 0, 2, ValueError,
                     "parent 2 is out of range: there are 2 beams"),
-    "ctc_loss": (ctc, 2, 3, ValueError, r"\[ctc_loss\] label 3 is out of range: there are 3 classes"),
-    "ctc_loss, length": (lambda i: ctc(length=i), 2, 3, ValueError, r"label_lengths\[0\] is out of range: expected 0 to 2, got 3"),
-    "hsigmoid_loss": (lambda i: F.hsigmoid_loss(t(X), t([[0], [1], [i]], "int64"), 5, paddle.ones([4, 4])), 4, 5, ValueError,
-                      r"\[hsigmoid_loss\] label 5 is out of range: there are 5 classes"),
-    "adaptive_log_softmax": (adaptive, 4, 5, ValueError, r"label values should be in \[0, n_classes - 1\]"),
 }  # fmt: skip
 
 

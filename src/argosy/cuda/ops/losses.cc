@@ -27,7 +27,7 @@ void run_ctc(KernelFrame& f, const ops::CtcRowsAttrs& a) {
                lengths = as_dtype(f.in[3], DType::int64);
   ctc(stream_of(f),
       {x.dtype(), x.dim(0), x.dim(1), x.dim(2), labels.dim(1), a.blank, a.norm_by_times,
-       a.zero_infinity, watch_of(f, Named::symbol)},
+       a.zero_infinity},
       x.raw(), integers(labels), integers(times), integers(lengths), f.out[0].raw(),
       f.out[1].raw());
 }
@@ -46,7 +46,7 @@ void run_path(KernelFrame& f, const ops::HsigmoidPathAttrs& a) {
   const Tensor labels = as_dtype(f.in[0], DType::int64), &table = f.out[0];
   if (table.numel() == 0) return;
   hsigmoid_path(stream_of(f), integers(labels), labels.numel(), a.num_classes, table.dim(-1),
-                integers_of(table), integers_of(f.out[1]), watch_of(f, Named::leaf));
+                integers_of(table), integers_of(f.out[1]));
 }
 
 const char* cluster_match(const Inputs&, const ops::CutoffAttrs& a) {
@@ -54,8 +54,7 @@ const char* cluster_match(const Inputs&, const ops::CutoffAttrs& a) {
 }
 void run_clusters(KernelFrame& f, const ops::CutoffAttrs& a) {
   const Tensor labels = as_dtype(f.in[0], DType::int64);
-  cluster_labels(stream_of(f), integers(labels), labels.numel(), a.cutoffs, integers_of(f.out[0]),
-                 watch_of(f, Named::cluster));
+  cluster_labels(stream_of(f), integers(labels), labels.numel(), a.cutoffs, integers_of(f.out[0]));
 }
 
 void run_margin(KernelFrame& f, const NoAttrs&) {

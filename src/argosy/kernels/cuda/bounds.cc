@@ -55,25 +55,6 @@ Error error_of(const Finding& found) {
       text << "argmax must be below " << found.bound << ", got " << found.value
            << ". Do this: pass what roi_pool gave.";
       break;
-    case Named::leaf:
-      text << "label " << found.value << " is out of range: there are " << found.bound
-           << " classes. Do this: check num_classes, or the labels.";
-      break;
-    case Named::cluster:
-      return Error(kind, (Message() << "label values should be in [0, n_classes - 1] [" << found.op
-                                    << "], got " << found.value << " with " << found.bound
-                                    << " classes. Do this: check n_classes, or the labels.")
-                             .str());
-    case Named::symbol:
-      text << "label " << found.value << " is out of range: there are " << found.bound
-           << " classes. Do this: check the labels; the blank counts as a class.";
-      break;
-    case Named::input_length:
-    case Named::label_length:
-      text << (found.named == Named::input_length ? "input_lengths[" : "label_lengths[")
-           << found.detail << "] is out of range: expected 0 to " << found.bound << ", got "
-           << found.value << ". Do this: check the lengths against the padded sizes.";
-      break;
   }
   return Error(kind, text.str());
 }

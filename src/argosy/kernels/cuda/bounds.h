@@ -13,20 +13,15 @@ namespace argosy::cuda {
 
 // What the number was to name, by which the error reads as the CPU's does.
 enum class Named : uint32_t {
-  element,       // along dimension `detail`, negative ones from the end
-  corner,        // the same, of gather_nd
-  row,           // of an embedding's table
-  label,         // a class; `detail` is ignore_index
-  category,      // of one_hot
-  parent,        // of beams
-  place,         // in a plane of a pool
-  image,         // of a batch
-  argmax,        // in a plane, as roi_pool gave it
-  leaf,          // of hsigmoid_loss
-  cluster,       // of adaptive_log_softmax_with_loss
-  symbol,        // of ctc_loss
-  input_length,  // of sequence `detail`
-  label_length,
+  element,   // along dimension `detail`, negative ones from the end
+  corner,    // the same, of gather_nd
+  row,       // of an embedding's table
+  label,     // a class; `detail` is ignore_index
+  category,  // of one_hot
+  parent,    // of beams
+  place,     // in a plane of a pool
+  image,     // of a batch
+  argmax,    // in a plane, as roi_pool gave it
 };
 
 // What was found, in pinned memory: written by the device, taken by the host.

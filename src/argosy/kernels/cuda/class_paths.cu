@@ -1,6 +1,4 @@
 #include "argosy/kernels/cuda/class_paths.h"
-
-#include "argosy/kernels/cuda/bounds.cuh"
 #include "argosy/kernels/cuda/each.cuh"
 
 namespace argosy::cuda {
@@ -100,12 +98,10 @@ void with_wide(DType dtype, F&& f) {
 }  // namespace
 
 void hsigmoid_path(cudaStream_t stream, const int64_t* labels, int64_t n, int64_t classes,
-                   int64_t depth, int64_t* table, int64_t* code, const Watch& given) {
-  const Watch watch = given;
+                   int64_t depth, int64_t* table, int64_t* code) {
   each(stream, n * depth, [=] __device__(int64_t i) {
     const int64_t c = labels[i / depth], b = i % depth;
     const bool good = 0 <= c && c < classes;
-    if (!good) tell(watch, c, classes);
     const int64_t node = good ? ((c + classes) >> (b + 1)) - 1 : -1;
     table[i] = node;
     code[i] = node < 0 ? -1 : (c + classes) >> b & 1;
@@ -113,17 +109,14 @@ void hsigmoid_path(cudaStream_t stream, const int64_t* labels, int64_t n, int64_
 }
 
 void cluster_labels(cudaStream_t stream, const int64_t* labels, int64_t n,
-                    const std::vector<int64_t>& cutoffs, int64_t* out, const Watch& given) {
-  const Watch watch = given;
+                    const std::vector<int64_t>& cutoffs, int64_t* out) {
   Cutoffs to;
   to.count = static_cast<int>(cutoffs.size());
   std::copy(cutoffs.begin(), cutoffs.end(), to.at);
   each(stream, n, [=] __device__(int64_t i) {
     const int64_t v = labels[i];
     int64_t* row = out + i * to.count;
-    const bool good = 0 <= v && v < to.at[to.count - 1];
-    if (!good) tell(watch, v, to.at[to.count - 1]);
-    row[0] = good ? v : -1;
+    row[0] = 0 <= v && v < to.at[to.count - 1] ? v : -1;
     for (int k = 1; k < to.count; ++k) {
       const bool inside = to.at[k - 1] <= v && v < to.at[k];
       row[k] = inside ? v - to.at[k - 1] : -1;

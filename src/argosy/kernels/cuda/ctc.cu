@@ -1,6 +1,4 @@
 #include "argosy/kernels/cuda/ctc.h"
-
-#include "argosy/kernels/cuda/bounds.cuh"
 #include "argosy/kernels/cuda/rows.cuh"
 
 namespace argosy::cuda {
@@ -56,19 +54,9 @@ __global__ void __launch_bounds__(kThreads) sequences(Call<T> c) {
   constexpr double kNever = -INFINITY;
 
   bool wrong = times < 0 || times > a.times || length < 0 || length > a.longest;
-  if (wrong && thread == 0) {
-    const bool of_labels = times >= 0 && times <= a.times;
-    Watch watch = a.watch;
-    watch.named = of_labels ? Named::label_length : Named::input_length;
-    watch.detail = b;
-    tell(watch, of_labels ? length : times, of_labels ? a.longest : a.times);
-  }
   if (!wrong) {
-    for (int64_t i = thread; i < length; i += kThreads) {
-      if (labels[i] >= 0 && labels[i] < a.classes) continue;
-      wrong = true;
-      tell(a.watch, labels[i], a.classes);
-    }
+    for (int64_t i = thread; i < length; i += kThreads)
+      wrong = wrong || labels[i] < 0 || labels[i] >= a.classes;
   }
   if (__syncthreads_or(wrong)) {
     if (thread == 0) c.loss[b] = store<T>(static_cast<Computed<T>>(NAN));

@@ -20,9 +20,6 @@ inline const char* called_name(const char* op) {
       {"spread_class", "cross_entropy, nll_loss"},
       {"class_weights", "cross_entropy, nll_loss"},
       {"hard_cross_entropy", "cross_entropy"},
-      {"hsigmoid_path", "hsigmoid_loss"},
-      {"cluster_labels", "adaptive_log_softmax_with_loss"},
-      {"ctc_rows", "ctc_loss"},
   };
   for (const auto& [own, called] : kCalled)
     if (own == op) return called;
