@@ -264,11 +264,3 @@ def test_products_of_integers_run_on_the_gpu():
     x = paddle.ones([3, 3], "int64")
     _, text = _core.explain(lambda: x @ x)
     assert "matmul: ran cuda" in text, text
-
-
-@pytest.mark.skipif(STREAMED, reason="runs the CPU's kernels")
-def test_values_that_autograd_does_not_see_stay_on_the_gpu():
-    x = paddle.ones([3, 3])
-    got, text = _core.explain(lambda: _core.ops.with_values(x, x * 2))
-    assert "with_values: ran cuda" in text, text
-    np.testing.assert_array_equal(got.numpy(), np.full((3, 3), 2.0))

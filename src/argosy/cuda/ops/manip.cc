@@ -92,12 +92,6 @@ void view_dtype(KernelFrame& f, const ops::ViewDtypeAttrs& a) {
     add_kernel<ops::ViewDtypeAttrs>("view_dtype", view_dtype);
 
 [[maybe_unused]] const bool assign_added = add_kernel<NoAttrs>("assign", ops::copy_run, true);
-
-void with_values_run(KernelFrame& f, const NoAttrs&) {
-  op::copy_into(f.out[0], f.in[1]);
-}
-[[maybe_unused]] const bool with_values_added =
-    add_kernel<NoAttrs>("with_values", with_values_run, true);
 [[maybe_unused]] const bool expand_like_added =
     add_kernel<NoAttrs>("expand_like", ops::copy_run, true);
 [[maybe_unused]] const bool reshape_like_added =
