@@ -107,31 +107,6 @@ def test_class_by_class(sizes, dtype):
             np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(
-    "sizes", [(2, 3, 300), (1, 80, 50), (3, 2, 1), (2, 2, 0), (0, 2, 4)], ids=str
-)
-def test_lowered_scores(sizes, dtype):
-    images, classes, n = sizes
-    rng = np.random.default_rng(n)
-    x = np.array([boxes(n, dtype, seed) for seed in range(images)], dtype).reshape(images, n, 4)
-    if n > 5:
-        x[:, 5] = x[:, 2]  # alike
-    scores = rng.uniform(size=(images, classes, n)).astype(dtype)
-    for post, top, keep, gaussian, background, normalized in (
-        (0.0, -1, -1, False, 0, True),
-        (0.2, 100, 20, True, -1, False),
-    ):
-        got, want = on_both(
-            lambda o=(0.3, post, top, keep, gaussian, 2.0, background, normalized): (
-                _core.ops.matrix_nms(paddle.to_tensor(x), paddle.to_tensor(scores), *o)
-            )
-        )
-        np.testing.assert_array_equal(got[2].numpy(), want[2].numpy())
-        for a, b in zip(got[:2], want[:2]):
-            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
-
-
 def proposals(images, anchors, height, width, pre, post, threshold, eta, offset, dtype):
     rng = np.random.default_rng(height)
     count = anchors * height * width
@@ -169,9 +144,6 @@ def test_runs_on_the_gpu():
     calls = {
         "suppress_boxes": lambda: _core.ops.suppress_boxes(x, 0.3, 0.0, 1.0),
         "multiclass_nms": lambda: multiclass(1, 2, 10, 0, -1, -1, 1.0, True),
-        "matrix_nms": lambda: _core.ops.matrix_nms(
-            x.unsqueeze(0), paddle.rand([1, 2, 20]), 0.0, 0.0, -1, -1, False, 2.0, 0, True
-        ),
         "generate_proposals": lambda: proposals(1, 2, 3, 3, 10, 5, 0.5, 1.0, False, "float32"),
     }
     for op, call in calls.items():

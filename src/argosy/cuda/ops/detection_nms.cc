@@ -19,7 +19,6 @@ namespace {
 
 using op::Inputs;
 using op::KernelFrame;
-using ops::MatrixNmsAttrs;
 using ops::MulticlassAttrs;
 using ops::ProposalAttrs;
 
@@ -159,13 +158,6 @@ struct Picks {
   std::vector<T> scores;
 };
 
-// Which list pick i is of.
-template <class T>
-int64_t list_of(const Picks<T>& picks, size_t i) {
-  return std::upper_bound(picks.starts.begin(), picks.starts.end(), static_cast<int64_t>(i)) -
-         picks.starts.begin() - 1;
-}
-
 // Those of an image that stay where only keep_top_k may: the best, then by class.
 template <class T>
 std::vector<size_t> best_of(const Picks<T>& picks, size_t begin, size_t end, int64_t most) {
@@ -175,49 +167,43 @@ std::vector<size_t> best_of(const Picks<T>& picks, size_t begin, size_t end, int
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t i, size_t j) { return picks.scores[i] > picks.scores[j]; });
   order.resize(static_cast<size_t>(most));
+  const auto kind = [&](size_t i) {
+    return std::upper_bound(picks.starts.begin(), picks.starts.end(), static_cast<int64_t>(i)) -
+           picks.starts.begin();
+  };
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t i, size_t j) { return list_of(picks, i) < list_of(picks, j); });
+                   [&](size_t i, size_t j) { return kind(i) < kind(j); });
   return order;
 }
 
-// Which boxes may be picked of each image and class: those above a score, at most so many.
-struct Limits {
-  double score;
-  int64_t most, background;
-};
-// A list for each image and class: its boxes, the best first, from first[l] on each[l] of them.
-struct Lists {
-  int64_t count, n, classes;
-  const uint32_t* order;
-  const int32_t *first, *each;
-};
-// What stays of them: places in the lists, how many, and where scores fall these.
-struct Kept {
-  int32_t *places, *count;
-  void* left;
-};
-
-// choose(lists, kept) enqueues what fills `kept`. The host waits.
-template <class T, class Choose>
-Picks<T> picks_of(KernelFrame& f, cudaStream_t stream, const Limits& limits, Choose&& choose,
-                  bool scores_fall = false) {
+template <class T>
+Picks<T> picks_of(KernelFrame& f, cudaStream_t stream, const MulticlassAttrs& a) {
   const Tensor &boxes = f.in[0], &scores = f.in[1];
   const DType dtype = boxes.dtype();
   const int64_t classes = scores.dim(1), n = boxes.dim(1), lists = boxes.dim(0) * classes;
   const auto all = static_cast<size_t>(lists * n), each = static_cast<size_t>(lists);
-  Picks<T> picks;
-  picks.starts.assign(each + 1, 0);
-  if (all == 0) return picks;
   const Scratch order(stream, all * sizeof(uint32_t)), first(stream, each * sizeof(int32_t)),
       count(stream, each * sizeof(int32_t)), kept(stream, all * sizeof(int32_t)),
-      found(stream, each * sizeof(int32_t)), left(stream, scores_fall ? all * sizeof(T) : 1);
+      found(stream, each * sizeof(int32_t));
   order_rows(stream, dtype, scores.raw(), {lists, n, 1}, n, true, order.data<uint32_t>());
   score_ranges(stream, dtype, scores.raw(), order.data<uint32_t>(), lists, n, classes,
-               limits.background, limits.score, limits.most, first.data<int32_t>(),
+               a.background_label, a.score_threshold, a.nms_top_k, first.data<int32_t>(),
                count.data<int32_t>());
-  choose(Lists{lists, n, classes, order.data<uint32_t>(), first.data<int32_t>(),
-               count.data<int32_t>()},
-         Kept{kept.data<int32_t>(), found.data<int32_t>(), left.data()});
+  Suppression c;
+  c.dtype = dtype;
+  c.threshold = a.nms_threshold;
+  c.extra = a.normalized ? 0 : 1;
+  c.eta = a.nms_eta;
+  c.lists = lists;
+  c.most = n;
+  c.boxes = boxes.raw();
+  c.lists_per_boxes = classes;
+  c.boxes_of = n;
+  c.order = order.data<uint32_t>();
+  c.first = first.data<int32_t>();
+  c.count = count.data<int32_t>();
+  suppress(stream, c, kept.data<int32_t>(), found.data<int32_t>());
+  Picks<T> picks;
   picks.starts = starts_of(read<int32_t>(stream, found.data(), each));
   const auto total = static_cast<size_t>(picks.starts.back());
   const Sent start(stream, picks.starts);
@@ -225,30 +211,36 @@ Picks<T> picks_of(KernelFrame& f, cudaStream_t stream, const Limits& limits, Cho
       values(stream, std::max<size_t>(total * sizeof(T), 1));
   collect_kept(stream, dtype, scores.raw(), order.data<uint32_t>(), lists, n, first.data<int32_t>(),
                kept.data<int32_t>(), found.data<int32_t>(), start.of<int64_t>(),
-               scores_fall ? left.data() : nullptr, places.data<int32_t>(), values.data());
+               places.data<int32_t>(), values.data());
   picks.places = read<int32_t>(stream, places.data(), total);
   picks.scores = read<T>(stream, values.data(), total);
   return picks;
 }
 
-// Writes the results of all images, which best(begin, end) picks of those from begin to end.
-template <class T, class Best>
-void write_images(KernelFrame& f, cudaStream_t stream, const Picks<T>& picks, Best&& best) {
+template <class T>
+void multiclass(KernelFrame& f, const MulticlassAttrs& a) {
   const Tensor& boxes = f.in[0];
   const int64_t images = boxes.dim(0), n = boxes.dim(1), classes = f.in[1].dim(1);
+  cudaStream_t stream = stream_of(f);
+  Picks<T> picks;
+  picks.starts.assign(static_cast<size_t>(images * classes) + 1, 0);
+  if (images * classes * n > 0) picks = picks_of<T>(f, stream, a);
   std::vector<int32_t> kinds, places, counts;
   std::vector<T> scores;
   for (int64_t image = 0; image < images; ++image) {
     const auto at = static_cast<size_t>(image * classes);
     const auto begin = static_cast<size_t>(picks.starts[at]),
                end = static_cast<size_t>(picks.starts[at + static_cast<size_t>(classes)]);
-    const std::vector<size_t> chosen = best(begin, end);
-    for (size_t i : chosen) {
-      kinds.push_back(static_cast<int32_t>(list_of(picks, i) % classes));
+    const std::vector<size_t> best = best_of(picks, begin, end, a.keep_top_k);
+    for (size_t i : best) {
+      const auto list =
+          std::upper_bound(picks.starts.begin(), picks.starts.end(), static_cast<int64_t>(i)) -
+          picks.starts.begin() - 1;
+      kinds.push_back(static_cast<int32_t>(list % classes));
       places.push_back(static_cast<int32_t>(image * n) + picks.places[i]);
       scores.push_back(picks.scores[i]);
     }
-    counts.push_back(static_cast<int32_t>(chosen.size()));
+    counts.push_back(static_cast<int32_t>(best.size()));
   }
   const auto total = static_cast<int64_t>(kinds.size());
   void *out = f.allocate(0, {total, 6}).raw(), *index = f.allocate(1, {total, 1}).raw();
@@ -264,31 +256,6 @@ void write_images(KernelFrame& f, cudaStream_t stream, const Picks<T>& picks, Be
   copied(f.out[2].raw(), count, counts.size() * sizeof(int32_t));
 }
 
-template <class T>
-void multiclass(KernelFrame& f, const MulticlassAttrs& a) {
-  cudaStream_t stream = stream_of(f);
-  const Picks<T> picks =
-      picks_of<T>(f, stream, {a.score_threshold, a.nms_top_k, a.background_label},
-                  [&](const Lists& lists, const Kept& kept) {
-                    Suppression c;
-                    c.dtype = f.in[0].dtype();
-                    c.threshold = a.nms_threshold;
-                    c.extra = a.normalized ? 0 : 1;
-                    c.eta = a.nms_eta;
-                    c.lists = lists.count;
-                    c.most = lists.n;
-                    c.boxes = f.in[0].raw();
-                    c.lists_per_boxes = lists.classes;
-                    c.boxes_of = lists.n;
-                    c.order = lists.order;
-                    c.first = lists.first;
-                    c.count = lists.each;
-                    suppress(stream, c, kept.places, kept.count);
-                  });
-  write_images(f, stream, picks,
-               [&](size_t begin, size_t end) { return best_of(picks, begin, end, a.keep_top_k); });
-}
-
 void multiclass_run(KernelFrame& f, const MulticlassAttrs& a) {
   refuse_capture(stream_of(f), f.name());
   if (f.in[0].dtype() == DType::float32)
@@ -297,54 +264,9 @@ void multiclass_run(KernelFrame& f, const MulticlassAttrs& a) {
     multiclass<double>(f, a);
 }
 
-// --- by lowering scores ---
-
-template <class T>
-void matrix(KernelFrame& f, const MatrixNmsAttrs& a) {
-  cudaStream_t stream = stream_of(f);
-  const Picks<T> picks = picks_of<T>(
-      f, stream, {a.score_threshold, a.nms_top_k, a.background_label},
-      [&](const Lists& lists, const Kept& kept) {
-        Decay c;
-        c.dtype = f.in[0].dtype();
-        c.lists = lists.count;
-        c.n = lists.n;
-        c.classes = lists.classes;
-        c.boxes = f.in[0].raw();
-        c.scores = f.in[1].raw();
-        c.order = lists.order;
-        c.first = lists.first;
-        c.count = lists.each;
-        c.gaussian = a.use_gaussian;
-        c.sigma = a.gaussian_sigma;
-        c.extra = a.normalized ? 0 : 1;
-        c.least = a.post_threshold;
-        decay_scores(stream, c, kept.left, kept.places, kept.count);
-      },
-      /*scores_fall=*/true);
-  write_images(f, stream, picks, [&](size_t begin, size_t end) {
-    std::vector<size_t> order(end - begin);
-    std::iota(order.begin(), order.end(), begin);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t i, size_t j) { return picks.scores[i] > picks.scores[j]; });
-    if (a.keep_top_k >= 0 && static_cast<size_t>(a.keep_top_k) < order.size())
-      order.resize(static_cast<size_t>(a.keep_top_k));
-    return order;
-  });
-}
-
-void matrix_run(KernelFrame& f, const MatrixNmsAttrs& a) {
-  refuse_capture(stream_of(f), f.name());
-  if (f.in[0].dtype() == DType::float32)
-    matrix<float>(f, a);
-  else
-    matrix<double>(f, a);
-}
-
 [[maybe_unused]] const bool added[] = {
     add_kernel<ProposalAttrs>("generate_proposals", match<ProposalAttrs>, proposals_run),
     add_kernel<MulticlassAttrs>("multiclass_nms", match_multiclass, multiclass_run),
-    add_kernel<MatrixNmsAttrs>("matrix_nms", match<MatrixNmsAttrs>, matrix_run),
 };
 
 }  // namespace

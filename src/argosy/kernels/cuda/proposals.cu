@@ -100,66 +100,16 @@ __global__ void ranges_kernel(const T* scores, const uint32_t* order, int64_t li
   count[l] = l % classes == skipped ? 0 : static_cast<int32_t>(found);
 }
 
-template <class T>
-__device__ T overlap(const T* a, const T* b, T extra) {
-  if (a[0] > b[2] || b[0] > a[2] || a[1] > b[3] || b[1] > a[3]) return 0;
-  const T w = (b[2] < a[2] ? b[2] : a[2]) - (a[0] < b[0] ? b[0] : a[0]) + extra;
-  const T h = (b[3] < a[3] ? b[3] : a[3]) - (a[1] < b[1] ? b[1] : a[1]) + extra;
-  const T common = product(w < T(0) ? T(0) : w, h < T(0) ? T(0) : h);
-  const auto area = [&](const T* x) { return product(x[2] - x[0] + extra, x[3] - x[1] + extra); };
-  return common == 0 ? T(0) : common / (area(a) + area(b) - common);
-}
-
-// A block for each list. most [lists, n]: how much of each box a better one overlaps at most.
-template <class T>
-__global__ void decay_kernel(Decay c, T sigma, T extra, T least, T* most, T* left, int32_t* kept,
-                             int32_t* kept_count) {
-  const int64_t l = blockIdx.x, n = c.count[l];
-  const T* boxes = static_cast<const T*>(c.boxes) + l / c.classes * c.n * 4;
-  const T* scores = static_cast<const T*>(c.scores) + l * c.n;
-  const uint32_t* order = c.order + l * c.n + c.first[l];
-  const auto box = [&](int64_t i) { return boxes + int64_t{order[i]} * 4; };
-  most += l * c.n;
-  left += l * c.n;
-  kept += l * c.n;
-  for (int64_t j = threadIdx.x; j < n; j += blockDim.x) {
-    T largest = 0;
-    for (int64_t i = 0; i < j; ++i) {
-      const T own = overlap(box(i), box(j), extra);
-      largest = largest < own ? own : largest;
-    }
-    most[j] = largest;
-  }
-  __syncthreads();
-  for (int64_t j = threadIdx.x; j < n; j += blockDim.x) {
-    T decay = 1;
-    for (int64_t i = 0; i < j; ++i) {
-      const T own = overlap(box(i), box(j), extra);
-      const T by = c.gaussian ? exp(product(product(most[i], most[i]) - product(own, own), sigma))
-                              : (1 - own) / (1 - most[i]);
-      if (by < decay) decay = by;  // not for 0 / 0, which two equal boxes give
-    }
-    left[j] = product(scores[order[j]], decay);
-  }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  int32_t found = 0;
-  for (int64_t j = 0; j < n; ++j)
-    if (left[j] > least) kept[found++] = static_cast<int32_t>(j);
-  kept_count[l] = found;
-}
-
 // A block for each list.
 template <class T>
 __global__ void collect_kernel(const T* scores, const uint32_t* order, int64_t n,
                                const int32_t* first, const int32_t* kept, const int32_t* count,
-                               const int64_t* start, const T* left, int32_t* places,
-                               T* kept_scores) {
+                               const int64_t* start, int32_t* places, T* kept_scores) {
   const int64_t l = blockIdx.x;
   for (int64_t i = threadIdx.x; i < count[l]; i += blockDim.x) {
     const uint32_t place = order[l * n + first[l] + kept[l * n + i]];
     places[start[l] + i] = static_cast<int32_t>(place);
-    kept_scores[start[l] + i] = left ? left[l * n + kept[l * n + i]] : scores[l * n + place];
+    kept_scores[start[l] + i] = scores[l * n + place];
   }
 }
 
@@ -216,27 +166,14 @@ void score_ranges(cudaStream_t stream, DType dtype, const void* scores, const ui
   });
 }
 
-void decay_scores(cudaStream_t stream, const Decay& c, void* left, int32_t* kept,
-                  int32_t* kept_count) {
-  if (c.lists == 0) return;
-  with_coordinates(c.dtype, [&]<class T>(T) {
-    const Scratch most(stream, static_cast<size_t>(c.lists * c.n) * sizeof(T) + 1);
-    decay_kernel<T><<<static_cast<unsigned>(c.lists), kThreads, 0, stream>>>(
-        c, static_cast<T>(c.sigma), static_cast<T>(c.extra), static_cast<T>(c.least),
-        most.template data<T>(), static_cast<T*>(left), kept, kept_count);
-    ARGOSY_CUDA_LAUNCHED();
-  });
-}
-
 void collect_kept(cudaStream_t stream, DType dtype, const void* scores, const uint32_t* order,
                   int64_t lists, int64_t n, const int32_t* first, const int32_t* kept,
-                  const int32_t* count, const int64_t* start, const void* left, int32_t* places,
-                  void* kept_scores) {
+                  const int32_t* count, const int64_t* start, int32_t* places, void* kept_scores) {
   if (lists == 0) return;
   with_coordinates(dtype, [&]<class T>(T) {
     collect_kernel<T><<<static_cast<unsigned>(lists), kThreads, 0, stream>>>(
-        static_cast<const T*>(scores), order, n, first, kept, count, start,
-        static_cast<const T*>(left), places, static_cast<T*>(kept_scores));
+        static_cast<const T*>(scores), order, n, first, kept, count, start, places,
+        static_cast<T*>(kept_scores));
     ARGOSY_CUDA_LAUNCHED();
   });
 }

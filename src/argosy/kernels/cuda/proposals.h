@@ -37,27 +37,10 @@ void score_ranges(cudaStream_t stream, DType dtype, const void* scores, const ui
                   int64_t lists, int64_t n, int64_t classes, int64_t skipped, double threshold,
                   int64_t most, int32_t* first, int32_t* count);
 
-// What better boxes leave of the scores of each list, and which are then above `least`: as
-// matrix_nms of ops/detection/nms.cc. Boxes and lists lie as those of suppress.h.
-struct Decay {
-  DType dtype = DType::float32;
-  int64_t lists = 0, n = 0, classes = 1;
-  const void *boxes = nullptr, *scores = nullptr;
-  const uint32_t* order = nullptr;
-  const int32_t *first = nullptr, *count = nullptr;
-  bool gaussian = false;
-  double sigma = 2, extra = 0, least = 0;
-};
-// left [lists, n]: scores by place in the list; kept [lists, n], kept_count [lists].
-void decay_scores(cudaStream_t stream, const Decay& call, void* left, int32_t* kept,
-                  int32_t* kept_count);
-
-// What is kept of each list, from place start[l] on: its place and its score, which is one of
-// `left` [lists, n], by place in the list, unless that is null.
+// What is kept of each list, from place start[l] on: its place and its score.
 void collect_kept(cudaStream_t stream, DType dtype, const void* scores, const uint32_t* order,
                   int64_t lists, int64_t n, const int32_t* first, const int32_t* kept,
-                  const int32_t* count, const int64_t* start, const void* left, int32_t* places,
-                  void* kept_scores);
+                  const int32_t* count, const int64_t* start, int32_t* places, void* kept_scores);
 
 // Rows of class, score, box.
 void write_rows(cudaStream_t stream, DType dtype, int64_t rows, const int32_t* kinds,

@@ -38,19 +38,6 @@ struct MulticlassAttrs {
 ARGOSY_ATTRS(MulticlassAttrs, background_label, score_threshold, nms_top_k, nms_threshold,
              keep_top_k, nms_eta, normalized)
 
-struct MatrixNmsAttrs {
-  double score_threshold = 0;
-  double post_threshold = 0;
-  int64_t nms_top_k = -1;
-  int64_t keep_top_k = -1;
-  bool use_gaussian = false;
-  double gaussian_sigma = 2;
-  int64_t background_label = 0;
-  bool normalized = true;
-};
-ARGOSY_ATTRS(MatrixNmsAttrs, score_threshold, post_threshold, nms_top_k, keep_top_k, use_gaussian,
-             gaussian_sigma, background_label, normalized)
-
 struct ProposalAttrs {
   int64_t pre_nms_top_n = 6000;
   int64_t post_nms_top_n = 1000;

@@ -206,7 +206,20 @@ ARGOSY_OP(multiclass_nms, MulticlassAttrs)
 
 // --- by lowering scores ---
 
-void matrix_infer(InferContext& c, const MatrixNmsAttrs&) {
+struct MatrixAttrs {
+  double score_threshold = 0;
+  double post_threshold = 0;
+  int64_t nms_top_k = -1;
+  int64_t keep_top_k = -1;
+  bool use_gaussian = false;
+  double gaussian_sigma = 2;
+  int64_t background_label = 0;
+  bool normalized = true;
+};
+ARGOSY_ATTRS(MatrixAttrs, score_threshold, post_threshold, nms_top_k, keep_top_k, use_gaussian,
+             gaussian_sigma, background_label, normalized)
+
+void matrix_infer(InferContext& c, const MatrixAttrs&) {
   check_boxes(c, false);
   picks_infer(c, {c.in[0].dim(0)});
 }
@@ -224,7 +237,7 @@ T overlap(const T* a, const T* b, T extra) {
 // How far the score of each of n boxes [n, 4], best first, is lowered by better ones. What is
 // itself overlapped counts for less.
 template <class T>
-std::vector<T> decays(const std::vector<T>& boxes, size_t n, const MatrixNmsAttrs& a) {
+std::vector<T> decays(const std::vector<T>& boxes, size_t n, const MatrixAttrs& a) {
   const T extra = a.normalized ? T(0) : T(1), sigma = static_cast<T>(a.gaussian_sigma);
   std::vector<T> decay(n, T(1)), most(n, T(0)), own(n);
   for (size_t j = 1; j < n; ++j) {
@@ -241,7 +254,7 @@ std::vector<T> decays(const std::vector<T>& boxes, size_t n, const MatrixNmsAttr
   return decay;
 }
 
-void matrix_run(KernelFrame& f, const MatrixNmsAttrs& a) {
+void matrix_run(KernelFrame& f, const MatrixAttrs& a) {
   const Tensor &boxes = f.in[0], &scores = f.in[1];
   const int64_t classes = scores.dim(1), count = boxes.dim(1);
   dispatch_types<float, double>(boxes.dtype(), [&]<class T>(T) {
@@ -275,7 +288,7 @@ void matrix_run(KernelFrame& f, const MatrixNmsAttrs& a) {
   });
 }
 
-ARGOSY_OP(matrix_nms, MatrixNmsAttrs)
+ARGOSY_OP(matrix_nms, MatrixAttrs)
     .doc(
         "Suppression by lowering scores [N, classes, M] of bboxes [N, M, 4] that better ones "
         "overlap: by exp(-sigma overlap^2) with use_gaussian, else 1 - overlap. Results are those "
