@@ -206,9 +206,11 @@ void each(const op::OpDef& op, const op::Field& f, PyObject* o, F&& fn) {
 int64_t whole_number_in(const op::OpDef& op, const op::Field& f, const Tensor& t) {
   const op::Scalar number = program::number_in(t);
   if (number.kind != op::Scalar::Kind::real) return number.integer();
-  ARGOSY_CHECK(number.real() == std::floor(number.real()), attribute)
-      << '[' << op.name << "] " << f.name << ": expected a tensor of a whole number, got one of "
-      << number.real() << ". Do this: round it, and cast it with .astype('int64').";
+  const bool whole = number.real() == std::floor(number.real()) && std::abs(number.real()) < 0x1p63;
+  ARGOSY_CHECK(whole, attribute) << '[' << op.name << "] " << f.name
+                                 << ": expected a tensor of a whole number, got one of "
+                                 << number.real()
+                                 << ". Do this: round it, and cast it with .astype('int64').";
   return static_cast<int64_t>(number.real());
 }
 

@@ -106,7 +106,7 @@ def test_one_axis_of_what_is_compared(call):
 )
 def test_tensors_of_whole_numbers(call):
     assert call(T(1.0)).tolist() == call(1).tolist()
-    for wrong in (T(1.5), [T(1.5)], T(float("nan"))):
+    for wrong in (T(1.5), [T(1.5)], T(float("nan")), T(float("inf")), T(1e300, "float64")):
         with pytest.raises(TypeError, match="expected a tensor of a whole number, got one of"):
             call(wrong)
 

@@ -80,7 +80,7 @@ const char* solver_problem() {
 
 // Read as its transpose, which is its conjugate: conj(a) = conj(L) L^T, so the other triangle is
 // asked for, and is what is wanted when read row by row. A large matrix is turned instead where
-// that would be the upper one, for which cuSOLVER takes more than twice as long.
+// that would be the upper one, which took 2.4 times as long as PyTorch's at 2048.
 void cholesky(cudaStream_t stream, DType dtype, int64_t batch, int64_t n, bool upper, const void* a,
               void* out, int32_t* info) {
   const Lying rows = row_major(n, n);
