@@ -68,13 +68,13 @@ set_source_files_properties(
 # own, since it cannot use precompiled headers that were not compiled for size.
 set(once ${sources})
 list(FILTER once INCLUDE REGEX
-  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)|/argosy/infer/(saved/|call|deciders|einsum|engine|[a-z]+_importer|importer|onnx[.]|op_view|paddle[.]|side_library)|/argosy/runtime/(lower|memory_plan|plan|print|schedule)|/argosy/base/(device|file|flags|profile)[.]|/argosy/op/(define|nan_finder|registry)")
+  "/argosy/(passes|program|jit|parallel)/|/argosy/ps/(config|split|parameter_server)|/argosy/infer/(saved/|call|deciders|einsum|engine|[a-z]+_importer|importer|on_device|onnx[.]|op_view|paddle[.]|side_library)|/argosy/runtime/(chains|lower|memory_plan|place_memory|plan|print|schedule)|/argosy/base/(device|file|flags|profile)[.]|/argosy/op/(define|nan_finder|registry)")
 # Also files of ops that describe, infer and differentiate, and leave elements to kernels/: 40 % smaller,
 # and a call takes as many instructions. (Not those that loop over elements themselves.)
-foreach(names "activation/(gated|gelu|smooth)" "attention/tiled" "common/shuffle"
+foreach(names "activation/(gated|gelu|piecewise|smooth)" "attention/(tiled|varlen)" "common/shuffle"
     "control/(arrays|control|custom_gradient|on_place|report)" "conv/(conv|packed|window)"
     "detection/(roi|suppress|yolo)" "indexing/masks" "linalg/(expm|norm|solve|spectral)"
-    "manip/(join|rearrange)" "math/special" "norm/(batch_norm|group_norm|layer_norm|vector_norm)"
+    "loss/pointwise" "manip/(join|rearrange)" "math/(math2|special|trigonometric)" "norm/(batch_norm|group_norm|layer_norm|vector_norm)"
     "quant/(integer_linear|weight_only)" "rnn/(cells|rnn|unrolled)" "vision/interpolate")
   set(glue ${sources})
   list(FILTER glue INCLUDE REGEX "/argosy/ops/${names}[.]cc$")

@@ -58,7 +58,7 @@ def test_lost_messages(side, kind):
 
 def test_a_worker_that_never_comes():
     server = serve(workers=2)
-    client = connect([server], workers=2, wait_deadline=1)
+    client = connect([server], workers=2, wait_deadline=5)
     with pytest.raises(TimeoutError, match=r"worker\(s\) 1 did not come to 'exchange'"):
         client.exchange([b"", b"x"])
 
