@@ -30,7 +30,7 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
     (weight decay, betas, rates of parameters, clipping). Buffers and optimizer state are updated in place, the learning
     rate is asked of the optimizer at each call. Gradients (`.grad`) stay as they were, also those of tensors that the
     optimizer does not update. Attributes that the model sets to tensors have those of the last step,
-    without history. Parameters of a DataParallel layer are updated by gradients that are
+    without history; tensors that it puts into its lists or dicts stay values of the Program. Parameters of a DataParallel layer are updated by gradients that are
     averaged over its processes, which are exchanged while others are computed.
 
         step = argosy.jit.compile_step(model, nn.CrossEntropyLoss(), optimizer)
